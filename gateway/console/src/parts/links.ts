@@ -26,6 +26,7 @@ type ListFilters = {
   "/releases/rollouts": FilterOf<"/api/v1/agent-versions/rollouts"> | Org;
   "/releases/templates": Org;
   "/releases/new-rollout": Org | "component" | "version" | "templateId" | "backFrom";
+  "/settings/directories": FilterOf<"/api/v1/directories">;
   "/settings/sso": FilterOf<"/api/v1/sso/providers">;
   "/settings/domains": FilterOf<"/api/v1/sso/domains">;
   "/settings/partner": Org;
@@ -47,6 +48,7 @@ type RecordFilters = {
   "/sites/$id": Org;
   "/partners/$id": Org;
   "/releases/rollouts/$id": Org;
+  "/settings/directories/$id": Org;
   "/settings/sso/$id": Org;
 };
 

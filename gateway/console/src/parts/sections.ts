@@ -17,6 +17,7 @@ export const sections = {
     { to: "/audit/retention", title: "Retention", needs: "GET /api/v1/audit-logs/retention" },
   ],
   streams: [{ to: "/audit/streams", title: "Streams", needs: "GET /api/v1/audit-logs/streams" }],
+  directory: [{ to: "/settings/directories", title: "Directories", needs: "GET /api/v1/directories" }],
   webhooks: [{ to: "/webhooks", title: "Webhooks", needs: "GET /api/v1/webhooks" }],
   keys: [
     { to: "/keys", title: "API keys", needs: "GET /api/v1/api-keys" },

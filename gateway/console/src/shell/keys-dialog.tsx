@@ -9,7 +9,7 @@ const keysOfPages = [
   ["x", "Selects the row, where several can be changed at once"],
   ["[ ]", "From a record to those above and below it in the list"],
   ["r", "Reads the list again"],
-  ["g d", "Devices; g o, g e, g a, g p, g k, g i, g w, g t, g z, g s, g n the other pages"],
+  ["g d", "Devices; g o, g e, g a, g p, g k, g i, g w, g y, g t, g z, g s, g n the other pages"],
   ["?", "This list"],
 ] as const;
 

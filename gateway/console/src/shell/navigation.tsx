@@ -2,6 +2,7 @@ import { Link, useLocation, useNavigate } from "@tanstack/react-router";
 import {
   Activity,
   Building2,
+  FolderSync,
   Gauge,
   KeyRound,
   Laptop,
@@ -47,6 +48,7 @@ export const groups: readonly { name: string; entries: readonly Entry[] }[] = [
     name: "Connect",
     entries: [
       { section: "webhooks", title: "Webhooks", icon: Webhook, keys: "g w" },
+      { section: "directory", title: "Directories", icon: FolderSync, keys: "g y" },
       { section: "streams", title: "Streams", icon: Rss, keys: "g t" },
     ],
   },

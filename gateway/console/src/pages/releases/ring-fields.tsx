@@ -27,7 +27,7 @@ type RingFieldsProps = {
 export function RingFields({ at, ring, errors, change, remove, raise }: RingFieldsProps) {
   const set = (values: Partial<RingDraft>) => change({ ...ring, ...values });
   return (
-    <fieldset className={styles.ring}>
+    <fieldset className={forms.row}>
       <legend>
         Wave {at + 1}
         {ring.name ? `: ${ring.name}` : ""}

@@ -1,0 +1,54 @@
+import { useState } from "react";
+import { useList } from "../../api/queries.ts";
+import { Section } from "../../parts/facts.tsx";
+import { MoreRows } from "../../parts/more-rows.tsx";
+import { PlainTable } from "../../parts/plain-table.tsx";
+import { EmptyState, ListState } from "../../parts/states.tsx";
+import { Instant } from "../../parts/time.tsx";
+
+/** What a directory asked and how it was answered, newest first. */
+export function DirectoryRequests({ id }: { id: string }) {
+  const [refused, setRefused] = useState("");
+  const list = useList(
+    "/api/v1/directories/{id}/requests",
+    { params: { path: { id }, query: { refused } } },
+    { everyMs: 15_000 },
+  );
+  return (
+    <Section
+      title="Log"
+      action={
+        <label>
+          Answers{" "}
+          <select value={refused} onChange={({ target }) => setRefused(target.value)}>
+            <option value="">all</option>
+            <option value="true">refused</option>
+            <option value="false">accepted</option>
+          </select>
+        </label>
+      }
+    >
+      <ListState list={list} what="Loading the log">
+        <EmptyState title={refused ? "No request was answered like this." : "The directory has asked nothing yet."} />
+      </ListState>
+      {list.rows.length > 0 ? (
+        <PlainTable columns={["Request", "Answer", "Why", "Time"]}>
+          {list.rows.map((row) => (
+            <tr key={row.id}>
+              <th scope="row">
+                {row.operation}
+                {row.filter ? <div className="soft">{row.filter}</div> : null}
+              </th>
+              <td className="number">{row.answer}</td>
+              <td className="soft">{[row.scimType, row.detail].filter(Boolean).join(": ")}</td>
+              <td>
+                <Instant at={row.at} />
+              </td>
+            </tr>
+          ))}
+        </PlainTable>
+      ) : null}
+      <MoreRows of={list}>Older requests</MoreRows>
+    </Section>
+  );
+}

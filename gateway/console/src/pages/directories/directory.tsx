@@ -1,0 +1,94 @@
+import { Link } from "@tanstack/react-router";
+import { type BodyOf, useGet } from "../../api/queries.ts";
+import { directoryOperations } from "../../operations/directories.tsx";
+import { HeadOperations } from "../../operations/operation-buttons.tsx";
+import { Facts, Section } from "../../parts/facts.tsx";
+import { toRecord } from "../../parts/links.ts";
+import { CopyButton } from "../../parts/list-head.tsx";
+import { NameOf } from "../../parts/name-of.tsx";
+import { PageTitle } from "../../parts/page-title.tsx";
+import { PlainTable } from "../../parts/plain-table.tsx";
+import { RecordState } from "../../parts/record-state.tsx";
+import { Instant, Time } from "../../parts/time.tsx";
+import { useRecordId } from "../../parts/use-filters.ts";
+import { DirectoryRequests } from "./directory-requests.tsx";
+import { Mapping } from "./mapping.tsx";
+import { TryMapping } from "./try-mapping.tsx";
+
+type Directory = BodyOf<"/api/v1/directories/{id}">;
+
+/** One directory: what to enter there, which groups are which roles, and what it asked. */
+export function DirectoryPage() {
+  const id = useRecordId("/settings/directories/$id");
+  const directory = useGet("/api/v1/directories/{id}", { params: { path: { id } } }, { everyMs: 15_000 });
+  if (!directory.data) return <RecordState title="Directory" of={directory} />;
+  const { data } = directory;
+  return (
+    <>
+      <PageTitle
+        title={data.name}
+        status={data.status}
+        sub={
+          <span>
+            {data.orgId ? <NameOf id={data.orgId} /> : "The partner's own"} · last request{" "}
+            <Time at={data.lastCycle?.lastAt ?? null} />
+            {data.rolesPending > 0 ? ` · ${data.rolesPending.toLocaleString()} roles still to change` : ""}
+          </span>
+        }
+        actions={<HeadOperations of={data} operations={directoryOperations} name={data.name} />}
+      />
+      <Connection of={data} />
+      <Mapping directory={data} />
+      <TryMapping id={id} />
+      <DirectoryRequests id={id} />
+    </>
+  );
+}
+
+/** What is entered at the directory, its tokens, and how its last cycle went. */
+function Connection({ of: { scimUrl, providerId, defaultRoleId, tokens, lastCycle } }: { of: Directory }) {
+  return (
+    <Section title="Connection" action={<CopyButton what="address" text={() => scimUrl} />}>
+      <Facts
+        of={[
+          ["SCIM address", <code key="url">{scimUrl}</code>],
+          [
+            "People sign in through",
+            providerId ? (
+              <Link key="provider" {...toRecord("/settings/sso/$id", { id: providerId })}>
+                <NameOf id={providerId} />
+              </Link>
+            ) : null,
+          ],
+          ["Role without a mapping", defaultRoleId ? <NameOf key="role" id={defaultRoleId} /> : null],
+          ...(lastCycle
+            ? [
+                ["Last cycle", <Instant key="cycle" at={lastCycle.startedAt} />] as const,
+                [
+                  "It did",
+                  `${lastCycle.created.toLocaleString()} created, ${lastCycle.changed.toLocaleString()} changed, ${lastCycle.deleted.toLocaleString()} deleted, ${lastCycle.refused.toLocaleString()} of ${lastCycle.requests.toLocaleString()} requests refused`,
+                ] as const,
+              ]
+            : []),
+        ]}
+      />
+      {tokens.length > 0 ? (
+        <PlainTable columns={["Token begins with", "Created", "Ends"]}>
+          {tokens.map(({ id, prefix, createdAt, expiresAt }) => (
+            <tr key={id}>
+              <th scope="row">
+                <code>{prefix}</code>
+              </th>
+              <td>
+                <Time at={createdAt} />
+              </td>
+              <td>{expiresAt === null ? <span className="soft">not by itself</span> : <Time at={expiresAt} />}</td>
+            </tr>
+          ))}
+        </PlainTable>
+      ) : (
+        <p className="soft">It has no token: the directory is refused.</p>
+      )}
+    </Section>
+  );
+}

@@ -1,0 +1,48 @@
+import { useState } from "react";
+import { api } from "../../api/api.ts";
+import { dataOf, useForget } from "../../api/queries.ts";
+import { DirectoryFields, directoryOf } from "../../parts/directory-fields.tsx";
+import { FormDialog } from "../../parts/form-dialog.tsx";
+import { SecretOnce } from "../../parts/secret-once.tsx";
+
+type Made = { token: string; scimUrl: string };
+
+/** Makes a directory of an organization, or without one the partner's own, and shows its token this once. */
+export function NewDirectory({ orgId, onClose }: { orgId: string | undefined; onClose(): void }) {
+  const forget = useForget();
+  const [made, setMade] = useState<Made | null>(null);
+  if (made !== null) {
+    return (
+      <SecretOnce
+        title="The token of the directory"
+        secret={made.token}
+        note={`Enter it at the directory, with the address ${made.scimUrl}. It is shown only once.`}
+        onClose={onClose}
+      />
+    );
+  }
+  return (
+    <FormDialog
+      title="New directory"
+      verb="Create"
+      running="Creating …"
+      isKeptOpen
+      onClose={onClose}
+      send={async (form) => {
+        const owner = orgId ? { orgId } : { ownerScope: "partner" as const };
+        const reply = await dataOf(api.POST("/api/v1/directories", { body: { ...directoryOf(form), ...owner } }));
+        await forget("/api/v1/directories");
+        setMade(reply);
+      }}
+    >
+      {(errorsOf) => (
+        <>
+          <p className="soft">
+            {orgId ? "For the people of the chosen organization." : "For the people of your partner."}
+          </p>
+          <DirectoryFields orgId={orgId} errorsOf={errorsOf} />
+        </>
+      )}
+    </FormDialog>
+  );
+}
