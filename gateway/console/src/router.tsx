@@ -47,6 +47,7 @@ const routeTree = root.addChildren([
   page("/audit", () => import("./pages/audit/audit.tsx"), "Audit"),
   page("/audit/reports", () => import("./pages/audit/reports.tsx"), "Reports"),
   page("/audit/streams", () => import("./pages/audit/streams.tsx"), "Streams"),
+  page("/audit/exports", () => import("./pages/audit/exports.tsx"), "Exports"),
   page("/audit/retention", () => import("./pages/audit/retention.tsx"), "Retention"),
   page("/audit/$id", () => import("./pages/audit/audit-row.tsx"), "AuditRow"),
   page("/webhooks", () => import("./pages/webhooks/webhooks.tsx"), "Webhooks"),

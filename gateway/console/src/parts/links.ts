@@ -12,6 +12,7 @@ type ListFilters = {
   "/audit": FilterOf<"/api/v1/audit-logs/logs"> | "q";
   "/audit/reports": Org | "kind" | "from" | "to";
   "/audit/streams": Org;
+  "/audit/exports": Org;
   "/audit/retention": Org;
   "/webhooks": FilterOf<"/api/v1/webhooks">;
   "/keys": FilterOf<"/api/v1/api-keys">;

@@ -14,6 +14,7 @@ export const sections = {
   audit: [
     { to: "/audit", title: "Audit", needs: "GET /api/v1/audit-logs/logs" },
     { to: "/audit/reports", title: "Reports", needs: "GET /api/v1/audit-logs/reports/categories" },
+    { to: "/audit/exports", title: "Exports", needs: "GET /api/v1/audit-logs/exports" },
     { to: "/audit/retention", title: "Retention", needs: "GET /api/v1/audit-logs/retention" },
   ],
   streams: [{ to: "/audit/streams", title: "Streams", needs: "GET /api/v1/audit-logs/streams" }],

@@ -17,3 +17,11 @@ export function webhookHealth({ status, health }: Webhook): Shown {
   if (status === "paused") return { word: "paused", tone: "warn" };
   return { word: health.status, tone: tones[health.status] ?? "off" };
 }
+
+type Stream = { status: string; consecutiveFailures: number };
+
+/** How a stream is, in a word: an active one whose receiver refuses its rows fails. */
+export function streamHealth({ status, consecutiveFailures }: Stream): Shown {
+  if (status === "failed" || (status === "active" && consecutiveFailures > 0)) return { word: "failing", tone: "bad" };
+  return status === "paused" ? { word: "paused", tone: "warn" } : { word: "healthy", tone: "good" };
+}

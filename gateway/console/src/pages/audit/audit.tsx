@@ -10,17 +10,7 @@ import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Instant } from "../../parts/time.tsx";
 import { pickFilters, useFilters } from "../../parts/use-filters.ts";
-
-const categories = [
-  "authentication",
-  "device",
-  "automation",
-  "policy",
-  "alert",
-  "compliance",
-  "organization",
-  "system",
-] as const;
+import { categories, results } from "./audit-filters.ts";
 
 /** Filters that list, search and export know; the text is one of the search alone. */
 const commonFilters = [
@@ -51,7 +41,7 @@ export function Audit() {
       filters={["q", ...commonFilters]}
       choices={[
         { name: "category", label: "Category", options: asOptions(categories) },
-        { name: "result", label: "Result", options: asOptions(["success", "failure", "denied"]) },
+        { name: "result", label: "Result", options: asOptions(results) },
       ]}
       text={{ name: "q", label: "Action, actor, resource or details" }}
       labels={{

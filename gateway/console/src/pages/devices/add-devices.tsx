@@ -72,7 +72,7 @@ function KeyForm({ orgId, onMade }: { orgId: string; onMade(made: Made): void })
   );
 }
 
-/** The lines to paste, by system, and the key that the installer asks for: it is shown on this page alone, this once. */
+/** The lines to paste, by system, and the key that the installer asks for, shown this once. */
 const InstallLines = ({ of: { key } }: { of: Made }) => (
   <Section title="On each machine">
     <dl className={styles.lines}>

@@ -1,0 +1,89 @@
+import type { ItemOf } from "@muster/client";
+import { useState } from "react";
+import { exportOperations } from "../../operations/exports.tsx";
+import { RowOperations } from "../../operations/operation-buttons.tsx";
+import { ListPage } from "../../parts/list-page.tsx";
+import { NameOf } from "../../parts/name-of.tsx";
+import { Operation } from "../../parts/operation.tsx";
+import { EmptyState } from "../../parts/states.tsx";
+import { Status } from "../../parts/status.tsx";
+import type { Column } from "../../parts/table.tsx";
+import { Time } from "../../parts/time.tsx";
+import { useFilters } from "../../parts/use-filters.ts";
+import { NewExport } from "./new-export.tsx";
+
+type Export = ItemOf<"/api/v1/audit-logs/exports">;
+
+/** Exports of every row that matches, in parts that can be verified. */
+export function Exports() {
+  const [{ orgId }] = useFilters();
+  const [isMaking, make] = useState(false);
+  const create = (
+    <Operation name="POST /api/v1/audit-logs/exports" isPrimary onClick={() => make(true)}>
+      New export
+    </Operation>
+  );
+  return (
+    <>
+      <ListPage
+        title="Exports"
+        section="audit"
+        path="/api/v1/audit-logs/exports"
+        filters={["orgId"]}
+        everyMs={5_000}
+        actions={create}
+        columns={columns}
+        empty={
+          <EmptyState title="No export yet.">
+            <p>An export has every row that matches, in parts of 10,000, and a signed manifest that proves them.</p>
+            {create}
+          </EmptyState>
+        }
+      />
+      {isMaking ? <NewExport orgId={orgId} onClose={() => make(false)} /> : null}
+    </>
+  );
+}
+
+/** The filter of an export, in words. */
+const filterText = (filter: Readonly<Record<string, unknown>>) =>
+  Object.entries(filter)
+    .filter(([name]) => name !== "orgId")
+    .map(([name, value]) => `${name} ${Array.isArray(value) ? value.join(", ") : String(value)}`)
+    .join(" · ") || "every row";
+
+/** How far a running export is through its chain. */
+function progress({ status, seenSeq, headSeq, rows }: Export): string {
+  const count = `${rows.toLocaleString()} ${rows === 1 ? "row" : "rows"}`;
+  return status === "running" && headSeq > 0 ? `${count}, ${Math.floor((seenSeq / headSeq) * 100)} %` : count;
+}
+
+const columns: Column<Export>[] = [
+  { id: "filter", title: "Rows", cell: ({ filter }) => filterText(filter) },
+  { id: "status", title: "Status", width: "8rem", as: "state", cell: ({ status }) => <Status of={status} /> },
+  {
+    id: "org",
+    title: "Chain",
+    width: "12rem",
+    isMinor: true,
+    cell: ({ orgId, chainId }) => <NameOf id={orgId ?? chainId} />,
+  },
+  { id: "rows", title: "Found", width: "10rem", isMinor: true, cell: progress },
+  { id: "error", title: "Problem", isMinor: true, isExtra: true, cell: ({ error }) => error },
+  { id: "made", title: "Started", width: "9rem", isMinor: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
+  {
+    id: "ends",
+    title: "Kept until",
+    width: "9rem",
+    isMinor: true,
+    cell: ({ expiresAt }) => (expiresAt === null ? null : <Time at={expiresAt} />),
+  },
+  {
+    id: "actions",
+    title: "Actions",
+    width: "5rem",
+    isEnd: true,
+    as: "end",
+    cell: (each) => <RowOperations of={each} operations={exportOperations} name={filterText(each.filter)} />,
+  },
+];
