@@ -22,6 +22,8 @@ type ListHeadProps = {
   asOf: number;
   onRefresh(): void;
   onColumns(): void;
+  /** The saved views of the list. */
+  views?: ReactNode;
   /** Further choices of the menu. */
   more?: readonly MenuItem[];
   children?: ReactNode;
@@ -39,6 +41,7 @@ export function ListHead(props: ListHeadProps) {
     asOf,
     onRefresh,
     onColumns,
+    views,
     more = [],
     children,
   } = props;
@@ -80,6 +83,7 @@ export function ListHead(props: ListHeadProps) {
               <RefreshCw size={14} aria-hidden />
               <span className="number">{asOf === 0 ? "Refresh" : `As of ${new Date(asOf).toLocaleTimeString()}`}</span>
             </button>
+            {views}
             <Menu
               label="More"
               items={[

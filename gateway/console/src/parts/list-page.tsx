@@ -1,8 +1,9 @@
 import type { ItemOf, ListPath } from "@muster/client";
 import { SearchX } from "lucide-react";
-import { type ReactNode, useEffect, useState } from "react";
+import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
 import { type FilterOf, type FiltersOf, useCount, useList } from "../api/queries.ts";
 import { areChosen, usualColumns } from "../rules/column-choice.ts";
+import { viewedList } from "../rules/viewed-lists.ts";
 import { BulkBar } from "./bulk-bar.tsx";
 import { ColumnsDialog, useColumnChoice, useShownColumns } from "./column-menu.tsx";
 import { type Choice, FilterBar } from "./filter-bar.tsx";
@@ -18,6 +19,8 @@ import { Tabs } from "./tabs.tsx";
 import { Instant } from "./time.tsx";
 import { TimeRange } from "./time-range.tsx";
 import { type Filters, pickFilters, useFilters } from "./use-filters.ts";
+
+const SavedViews = lazy(() => import("./saved-views.tsx"));
 
 type ListPageProps<P extends ListPath> = {
   title: string;
@@ -101,6 +104,7 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
         asOf={list.asOf}
         onRefresh={() => showNewest()}
         onColumns={() => openColumns(true)}
+        views={<Views path={path} names={names} />}
       >
         {typeof actions === "function" ? actions(shown) : actions}
       </ListHead>
@@ -147,6 +151,25 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
         ) : (
           empty
         )
+      ) : null}
+    </>
+  );
+}
+
+/** The button of the saved views; nothing for a list that has none. */
+function Views({ path, names }: { path: string; names: readonly string[] }) {
+  const [isOpen, open] = useState(false);
+  const list = viewedList(path);
+  if (list === null) return null;
+  return (
+    <>
+      <button type="button" data-weight="quiet" aria-haspopup="dialog" onClick={() => open(true)}>
+        Views
+      </button>
+      {isOpen ? (
+        <Suspense>
+          <SavedViews of={list} names={names} onClose={() => open(false)} />
+        </Suspense>
       ) : null}
     </>
   );

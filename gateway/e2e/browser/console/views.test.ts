@@ -1,0 +1,56 @@
+import { expect } from "@jest/globals";
+import { agentMaker } from "../../support/agent-maker.ts";
+import { enroller } from "../../support/enroller.ts";
+import { tenantWithAdmins } from "../../support/tenant-with-admins.ts";
+import { newSite, signedInAs } from "../../support/users.ts";
+import { inChromium } from "./visitor.ts";
+
+inChromium("views of lists in the console", (visit) => {
+  visit("save the filters on screen under any name, share them, and apply them as another user", async (visitor) => {
+    const { cluster, page } = visitor;
+    const { orgId, admin } = await tenantWithAdmins(cluster);
+    const enroll = await enroller(cluster);
+    for (const hostname of ["web-01", "db-01"]) await enroll(orgId, { hostname });
+    const viewer = await signedInAs(cluster, "org-viewer", { orgId });
+    const dialog = page.getByRole("dialog");
+    const name = `מבט ${"x".repeat(250)}`;
+    await visitor.signIn(admin, "/devices?search=web&status=offline,quarantined", admin.recoveryCodes[0]);
+    await page.getByRole("button", { name: "Views" }).click();
+    await dialog.getByText("No view of this list is saved yet.").waitFor();
+    await dialog.getByLabel("Save the filters on screen as").fill(name);
+    await dialog.getByRole("checkbox", { name: /^Share it/ }).check();
+    await dialog.getByRole("button", { name: "Save view" }).click();
+    await dialog.getByText("shared by you").waitFor();
+    await visitor.expectAccessibleAtBothWidths();
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByText("You are signed out.").waitFor();
+
+    await visitor.signIn(viewer, "/devices");
+    await page.getByRole("link", { name: "db-01" }).waitFor();
+    await page.getByRole("button", { name: "Views" }).click();
+    await dialog.getByText("shared", { exact: true }).waitFor();
+    expect(await dialog.getByRole("button", { name: "Delete" }).count()).toBe(0);
+    expect(await dialog.getByRole("checkbox", { name: /^Share it/ }).isDisabled()).toBe(true);
+    await dialog.getByRole("button", { name, exact: true }).click();
+    await page.waitForURL((url) => url.searchParams.get("search") === "web");
+    expect(new URL(page.url()).searchParams.get("status")).toBe("offline,quarantined");
+    await page.getByRole("link", { name: "db-01" }).waitFor({ state: "detached" });
+  });
+
+  visit("a device shows the load that its agent reported, in percent", async (visitor) => {
+    const { cluster, page } = visitor;
+    const { partnerId, orgId, admin } = await tenantWithAdmins(cluster);
+    const siteId = await newSite(cluster, orgId);
+    const agent = await (await agentMaker(cluster))({ partnerId, orgId, siteId }, { hostname: "busy" });
+    const metrics = { "cpu.percent": 12.4, "memory.percent": 48, "disk.percent": 96 };
+    const beat = { agentVersion: "1.4.2", metrics };
+    expect((await agent.api.call("POST", `/agents/${agent.deviceId}/heartbeat`, beat)).status).toBe(200);
+    await visitor.signIn(admin, `/devices/${agent.deviceId}`, admin.recoveryCodes[0]);
+    await page.getByText("12 %").waitFor();
+    await page.getByText("96 %").waitFor();
+    await page.getByRole("button", { name: "24 h" }).click();
+    await page.getByRole("button", { name: "24 h", pressed: true }).waitFor();
+    await visitor.expectAccessibleAtBothWidths();
+  });
+});
