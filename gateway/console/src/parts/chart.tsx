@@ -1,5 +1,5 @@
 import { lazy, Suspense, useId, useState } from "react";
-import { describe, type Point } from "../rules/stacked.ts";
+import { describe, describeLevels, type Point } from "../rules/stacked.ts";
 import styles from "./chart.module.css";
 import { PlainTable } from "./plain-table.tsx";
 import type { Series } from "./plot.tsx";
@@ -12,9 +12,9 @@ type ChartProps = {
   label: string;
   series: readonly Series[];
   points: readonly Point[];
-  /** Counts of a span each as bars, or a state over time as an area. */
-  kind?: "bars" | "area";
-  size?: "large";
+  /** Counts of a span each as bars, a level over time as an area, or one as a percentage. */
+  kind?: "bars" | "area" | "percent";
+  size?: "large" | "small";
 };
 
 /**
@@ -38,7 +38,7 @@ export function Chart({ label, series, points, kind = "bars", size }: ChartProps
           </span>
         ))}
         <span id={id} className="visually-hidden">
-          {describe(points, names, exact)}
+          {kind === "bars" ? describe(points, names, exact) : describeLevels(points, names)}
         </span>
         <button type="button" data-weight="link" aria-expanded={isTableOpen} onClick={() => openTable(!isTableOpen)}>
           As a table
@@ -54,7 +54,7 @@ export function Chart({ label, series, points, kind = "bars", size }: ChartProps
                   <Instant at={at} />
                 </td>
                 {names.map((name, index) => (
-                  <td key={name}>{values[index]?.toLocaleString()}</td>
+                  <td key={name}>{values[index]?.toLocaleString(undefined, { maximumFractionDigits: 1 })}</td>
                 ))}
               </tr>
             ))}

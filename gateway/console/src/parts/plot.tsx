@@ -14,8 +14,8 @@ type PlotProps = {
   describedBy: string;
   series: readonly Series[];
   points: readonly Point[];
-  kind: "bars" | "area";
-  size?: "large";
+  kind: "bars" | "area" | "percent";
+  size?: "large" | "small";
 };
 
 type Shown = { index: number; left: number };
@@ -53,14 +53,14 @@ function optionsOf(
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1_000), zone),
     legend: { show: false },
     padding: [8, 8, 0, 0],
-    cursor: { drag: { x: false, y: false }, y: false, points: { show: kind === "area" } },
+    cursor: { drag: { x: false, y: false }, y: false, points: { show: kind !== "bars" } },
     scales: {
       // Half a bar of space at both ends.
       x: {
         range: (plot, least, most) =>
           kind === "bars" ? [least - halfStep(plot), most + halfStep(plot)] : [least, most],
       },
-      y: { range: (_plot, _least, most) => [0, Math.max(1, most * 1.05)] },
+      y: { range: (_plot, _least, most) => [0, kind === "percent" ? 100 : Math.max(1, most * 1.05)] },
     },
     axes: [
       {
@@ -176,7 +176,8 @@ export default function Plot({ label, describedBy, series, points, kind, size }:
           {series.map(({ name }, at) => (
             <span key={name} className="number">
               {at > 0 ? " · " : ""}
-              {(point.values[at] ?? 0).toLocaleString()} {name.toLowerCase()}
+              {(point.values[at] ?? 0).toLocaleString(undefined, { maximumFractionDigits: 1 })}
+              {kind === "percent" ? " %" : ` ${name.toLowerCase()}`}
             </span>
           ))}
         </div>

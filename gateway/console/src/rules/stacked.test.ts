@@ -1,5 +1,5 @@
 import { expect, it } from "@jest/globals";
-import { describe as described, stacked } from "./stacked.ts";
+import { describe as described, describeLevels, stacked } from "./stacked.ts";
 
 const points = [
   { at: "2026-01-01T00:00:00Z", values: [1, 2] },
@@ -21,4 +21,11 @@ it("a chart is described by its totals and its peak", () => {
     "1,001 delivered, 2 failed; the most at 2026-01-02: 1,000.",
   );
   expect(described([], ["Delivered"], day)).toBe("0 delivered.");
+});
+
+it("levels are described by the last one, the least and the most", () => {
+  expect(describeLevels(points, ["Online", "Offline"])).toBe(
+    "online 1,000 at last, between 1 and 1,000; offline 0 at last, between 0 and 2.",
+  );
+  expect(describeLevels([], ["CPU"])).toBe("No value.");
 });

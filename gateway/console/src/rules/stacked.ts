@@ -23,3 +23,16 @@ export function describe(points: readonly Point[], names: readonly string[], tim
   if (!most || sumOf(most) === 0) return `${totals.join(", ")}.`;
   return `${totals.join(", ")}; the most at ${timeOf(new Date(most.at))}: ${sumOf(most).toLocaleString("en")}.`;
 }
+
+const rounded = (value: number) => value.toLocaleString("en", { maximumFractionDigits: 1 });
+
+/** Levels over time in a sentence: where each is at last, and between which values it was. */
+export function describeLevels(points: readonly Point[], names: readonly string[]): string {
+  if (points.length === 0) return "No value.";
+  const texts = names.map((name, at) => {
+    const values = points.map((point) => point.values[at] ?? 0);
+    const [last = 0, least, most] = [values.at(-1), Math.min(...values), Math.max(...values)];
+    return `${name.toLowerCase()} ${rounded(last)} at last, between ${rounded(least)} and ${rounded(most)}`;
+  });
+  return `${texts.join("; ")}.`;
+}

@@ -1,5 +1,3 @@
-import { Cpu, HardDrive, type LucideIcon, MemoryStick } from "lucide-react";
-import type { CSSProperties } from "react";
 import { type BodyOf, useList } from "../../api/queries.ts";
 import { Facts, Section } from "../../parts/facts.tsx";
 import { useWhyNot } from "../../parts/me.tsx";
@@ -8,6 +6,7 @@ import { Time, useExactTime } from "../../parts/time.tsx";
 import { systemName } from "../../rules/system-name.ts";
 import styles from "./device.module.css";
 import { DeviceTimeline } from "./device-history.tsx";
+import { DeviceMetrics } from "./device-metrics.tsx";
 import { DeviceUpdates } from "./device-updates.tsx";
 import { GroupLinks, SiteLink } from "./site-and-group-links.tsx";
 
@@ -19,7 +18,7 @@ export function DeviceOverview({ of, open }: { of: Device; open(tab: "logs" | "h
   return (
     <div className={styles.sides}>
       <div>
-        <Meters of={of} />
+        <DeviceMetrics of={of} />
         <DeviceUpdates id={of.id} isShort />
         <DeviceTimeline of={of} onMore={() => open("history")} />
       </div>
@@ -27,40 +26,6 @@ export function DeviceOverview({ of, open }: { of: Device; open(tab: "logs" | "h
         <DeviceFacts of={of} />
         {mayReadLogs ? <LastErrors id={of.id} onMore={() => open("logs")} /> : null}
       </div>
-    </div>
-  );
-}
-
-const meters: readonly (readonly [name: string, title: string, icon: LucideIcon])[] = [
-  ["cpu", "CPU", Cpu],
-  ["memory", "Memory", MemoryStick],
-  ["disk", "Disk", HardDrive],
-];
-
-/** Above these shares a meter warns. */
-const [highShare, fullShare] = [0.8, 0.95];
-
-/** What the agent last reported of the machine's load. */
-function Meters({ of: { reported } }: { of: Device }) {
-  const metrics = reported?.metrics ?? {};
-  const shown = meters.filter(([name]) => metrics[name] !== undefined);
-  if (shown.length === 0) return null;
-  return (
-    <div className={styles.meters}>
-      {shown.map(([name, title, Icon]) => {
-        const share = Math.min(1, Math.max(0, metrics[name] ?? 0));
-        const tone = share >= fullShare ? "bad" : share >= highShare ? "warn" : undefined;
-        return (
-          <Section key={name} title={title} action={<Icon size={15} aria-hidden />}>
-            <div className={styles.meter}>
-              <b className="number">{Math.round(share * 100)} %</b>
-              <span className={styles.track} data-tone={tone} aria-hidden>
-                <i style={{ "--share": `${share * 100}%` } as CSSProperties} />
-              </span>
-            </div>
-          </Section>
-        );
-      })}
     </div>
   );
 }

@@ -1,0 +1,108 @@
+import { Cpu, HardDrive, type LucideIcon, MemoryStick } from "lucide-react";
+import { useState } from "react";
+import { type BodyOf, useGet } from "../../api/queries.ts";
+import { Chart } from "../../parts/chart.tsx";
+import { Section } from "../../parts/facts.tsx";
+import { Spans } from "../../parts/spans.tsx";
+import { FailureState, Loading } from "../../parts/states.tsx";
+import type { Tone } from "../../parts/status.tsx";
+import styles from "./device.module.css";
+
+type Device = BodyOf<"/api/v1/devices/{id}">;
+type Step = BodyOf<"/api/v1/devices/{id}/metrics">["data"][number];
+type Metric = "cpu" | "memory" | "disk";
+
+const meters: readonly (readonly [metric: Metric, title: string, icon: LucideIcon])[] = [
+  ["cpu", "CPU", Cpu],
+  ["memory", "Memory", MemoryStick],
+  ["disk", "Disk", HardDrive],
+];
+const spans = [
+  { value: "24", title: "24 h", step: "15m" },
+  { value: "168", title: "7 days", step: "1h" },
+  { value: "720", title: "30 days", step: "6h" },
+] as const;
+const [hourMs, freshMs] = [3_600_000, 300_000];
+
+/** Above these percentages a meter warns. */
+const [highPercent, fullPercent] = [80, 95];
+
+/** How busy the machine was, and what its agent last reported; nothing for an agent that reports no load. */
+export function DeviceMetrics({ of: { id, reported } }: { of: Device }) {
+  const [hours, setHours] = useState<string>("168");
+  // One moment for as long as a span is shown: another one each time would be another request each time.
+  const [openedMs] = useState(Date.now);
+  const { step } = spans.find(({ value }) => value === hours) ?? spans[1];
+  const query = { from: new Date(openedMs - Number(hours) * hourMs).toISOString(), step };
+  const { data, error, refetch } = useGet(
+    "/api/v1/devices/{id}/metrics",
+    { params: { path: { id }, query } },
+    { freshMs, everyMs: freshMs },
+  );
+  const steps = data?.data ?? [];
+  const shown = meters.filter(([metric]) => latest(reported, metric) !== null || steps.some((each) => each[metric]));
+  if (error) return <FailureState failure={error.failure} onRetry={() => void refetch()} />;
+  if (!data) return <Loading what="Loading its load" />;
+  if (shown.length === 0) return null;
+  return (
+    <>
+      <div className={styles.span}>
+        <Spans label="Time of the load" of={spans} chosen={hours} choose={setHours} />
+      </div>
+      <div className={styles.meters}>
+        {shown.map(([metric, title, Icon]) => (
+          <Meter
+            key={metric}
+            title={title}
+            icon={Icon}
+            percent={latest(reported, metric)}
+            points={pointsOf(steps, metric)}
+          />
+        ))}
+      </div>
+    </>
+  );
+}
+
+/** What was last reported, in percent. */
+function latest(reported: Device["reported"], metric: Metric): number | null {
+  const percent = reported?.metrics?.[`${metric}.percent`];
+  return percent === undefined ? null : Math.min(100, Math.max(0, percent));
+}
+
+const pointsOf = (steps: readonly Step[], metric: Metric) =>
+  steps.flatMap(({ at, [metric]: values }) => (values ? [{ at, values: [values.mean] }] : []));
+
+type MeterProps = {
+  title: string;
+  icon: LucideIcon;
+  percent: number | null;
+  points: readonly { at: string; values: number[] }[];
+};
+
+function Meter({ title, icon: Icon, percent, points }: MeterProps) {
+  const now = percent ?? points.at(-1)?.values[0] ?? 0;
+  const tone: Tone = now >= fullPercent ? "bad" : now >= highPercent ? "warn" : "run";
+  return (
+    <Section
+      title={title}
+      action={
+        <b className={styles.now} data-tone={tone}>
+          <Icon size={15} aria-hidden /> {Math.round(now)} %
+        </b>
+      }
+    >
+      {points.length > 1 ? (
+        <Chart
+          label={`${title} over time`}
+          kind="percent"
+          size="small"
+          series={[{ name: title, tone }]}
+          points={points}
+        />
+      ) : (
+        <p className="soft">Its history begins with the next full hour.</p>
+      )}
+    </Section>
+  );
+}
