@@ -5,13 +5,23 @@ import { packTgz } from "./archive.mjs";
 import { changesOf } from "./changelog.mjs";
 import { Refusal } from "./refusal.mjs";
 
-const { parseDocument, stringify } = createRequire(import.meta.url)("yaml");
+/** YAML with its comments, by the packages of the tree where it is built, else of the checkout, which may have none. */
+export function yamlOf(tree) {
+  for (const from of [join(tree, "package.json"), import.meta.url]) {
+    try {
+      return createRequire(from)("yaml");
+    } catch (error) {
+      if (error.code !== "MODULE_NOT_FOUND") throw error;
+    }
+  }
+  throw new Refusal("tool", "the package yaml is not installed: npm ci.");
+}
 
 /** What only a checkout needs; .helmignore has the same. */
 const leftOut = /\/(tests|ci|\.helmignore)$/;
 
 /** Chart.yaml of a release: its version, and what ArtifactHub shows. */
-export function chartOf(text, { version, notes, images, source }) {
+export function chartOf(text, { version, notes, images, source }, { parseDocument, stringify }) {
   const chart = parseDocument(text);
   if (source !== undefined) {
     chart.set("home", source);
@@ -29,7 +39,7 @@ export function chartOf(text, { version, notes, images, source }) {
 }
 
 /** values.yaml of a release: images by digest. Throws where the chart knows a service that has no image. */
-export function valuesOf(text, { registry, digests }) {
+export function valuesOf(text, { registry, digests }, { parseDocument }) {
   const values = parseDocument(text);
   const services = values.getIn(["image", "digests"]).toJSON();
   const missing = Object.keys(services).find((service) => digests.size > 0 && !digests.has(service));
@@ -41,6 +51,7 @@ export function valuesOf(text, { registry, digests }) {
 
 /** Writes `muster-VERSION.tgz`, as `helm package` would, with the digests of the images. */
 export async function makeChart({ tree, work, out, version, epoch, notes, registry, digests, source }) {
+  const yaml = yamlOf(tree);
   const from = join(tree, "charts", "muster");
   const folder = join(work, "chart");
   mkdirSync(folder, { recursive: true });
@@ -50,7 +61,7 @@ export async function makeChart({ tree, work, out, version, epoch, notes, regist
     writeFileSync(path, change(readFileSync(path, "utf8")));
   };
   const images = [...digests].map(([name, digest]) => ({ name, image: `${registry}/${name}@${digest}` }));
-  edit("Chart.yaml", (text) => chartOf(text, { version, notes, images, source }));
-  edit("values.yaml", (text) => valuesOf(text, { registry, digests }));
+  edit("Chart.yaml", (text) => chartOf(text, { version, notes, images, source }, yaml));
+  edit("values.yaml", (text) => valuesOf(text, { registry, digests }, yaml));
   await packTgz(join(out, `muster-${version}.tgz`), folder, epoch);
 }
