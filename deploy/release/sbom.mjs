@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-const component = (name, version, purl, license) => ({
+/** A component of a bill of materials (CycloneDX 1.5). */
+export const component = (name, version, purl, license) => ({
   "bom-ref": purl,
   type: "library",
   name,
@@ -45,17 +46,16 @@ function manifestAbove(path) {
   throw new Error(`${path} is of no package`);
 }
 
-/** Writes the bill of materials (CycloneDX 1.5) of a package of npm that has others in it or needs them. */
+/** A bill of materials (CycloneDX 1.5) of what is not described by npm. */
+export function billOf({ version }, name, components, purl = `pkg:generic/${name}@${version}`) {
+  const about = { ...component(name, version, purl, "Apache-2.0"), type: "application" };
+  return { bomFormat: "CycloneDX", specVersion: "1.5", version: 1, metadata: { component: about }, components };
+}
+
+/** Writes the bill of materials of a package of npm that has others in it or needs them. */
 export function writeBill({ out, scope, version }, name, components) {
   const purl = `pkg:npm/${scope.replace("@", "%40")}/${name}@${version}`;
-  const about = { ...component(`${scope}/${name}`, version, purl, "Apache-2.0"), type: "application" };
-  writeSbom(out, `npm-${name}`, {
-    bomFormat: "CycloneDX",
-    specVersion: "1.5",
-    version: 1,
-    metadata: { component: about },
-    components,
-  });
+  writeSbom(out, `npm-${name}`, billOf({ version }, `${scope}/${name}`, components, purl));
 }
 
 /** Writes a bill of materials into a release's folder of them. */

