@@ -1,21 +1,9 @@
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import { packTgz } from "./archive.mjs";
 import { changesOf } from "./changelog.mjs";
 import { Refusal } from "./refusal.mjs";
-
-/** YAML with its comments, by the packages of the tree where it is built, else of the checkout, which may have none. */
-export function yamlOf(tree) {
-  for (const from of [join(tree, "package.json"), import.meta.url]) {
-    try {
-      return createRequire(from)("yaml");
-    } catch (error) {
-      if (error.code !== "MODULE_NOT_FOUND") throw error;
-    }
-  }
-  throw new Refusal("tool", "the package yaml is not installed: npm ci.");
-}
+import { yamlOf } from "./yaml.mjs";
 
 /** What only a checkout needs; .helmignore has the same. */
 const leftOut = /\/(tests|ci|\.helmignore)$/;
@@ -38,14 +26,19 @@ export function chartOf(text, { version, notes, images, source }, { parseDocumen
   return chart.toString({ lineWidth: 0 });
 }
 
+/** Services that the chart runs, by its values. */
+const servicesOf = (values) => Object.keys(values.getIn(["image", "digests"]).toJSON());
+
 /** values.yaml of a release: images by digest. Throws where the chart knows a service that has no image. */
 export function valuesOf(text, { registry, digests }, { parseDocument }) {
   const values = parseDocument(text);
-  const services = values.getIn(["image", "digests"]).toJSON();
-  const missing = Object.keys(services).find((service) => digests.size > 0 && !digests.has(service));
+  const services = servicesOf(values);
+  const missing = services.find((service) => digests.size > 0 && !digests.has(service));
   if (missing !== undefined) throw new Refusal("failed", `the chart's service ${missing} has no image.`);
   values.setIn(["image", "registry"], registry);
-  for (const [service, digest] of digests) values.setIn(["image", "digests", service], digest);
+  for (const service of services.filter((name) => digests.has(name))) {
+    values.setIn(["image", "digests", service], digests.get(service));
+  }
   return values.toString({ lineWidth: 0 });
 }
 
@@ -60,7 +53,10 @@ export async function makeChart({ tree, work, out, version, epoch, notes, regist
     const path = join(folder, "muster", name);
     writeFileSync(path, change(readFileSync(path, "utf8")));
   };
-  const images = [...digests].map(([name, digest]) => ({ name, image: `${registry}/${name}@${digest}` }));
+  const services = servicesOf(yaml.parseDocument(readFileSync(join(from, "values.yaml"), "utf8")));
+  const images = services
+    .filter((name) => digests.has(name))
+    .map((name) => ({ name, image: `${registry}/${name}@${digests.get(name)}` }));
   edit("Chart.yaml", (text) => chartOf(text, { version, notes, images, source }, yaml));
   edit("values.yaml", (text) => valuesOf(text, { registry, digests }, yaml));
   await packTgz(join(out, `muster-${version}.tgz`), folder, epoch);

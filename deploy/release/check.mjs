@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { checkChart } from "./check/chart.mjs";
+import { checkCompose } from "./check/compose.mjs";
 import { checkImages } from "./check/images.mjs";
 import { checkLocal } from "./check/local.mjs";
 import { checkPackages } from "./check/packages.mjs";
@@ -17,6 +18,7 @@ const parts = {
   programs: checkPrograms,
   images: checkImages,
   chart: checkChart,
+  compose: checkCompose,
   secrets: checkSecrets,
   local: checkLocal,
 };

@@ -7,10 +7,12 @@ import { nodeVersion } from "../program/platforms.mjs";
 import { packTar } from "./archive.mjs";
 import { cache } from "./cache.mjs";
 import { makeBase, pinsOf, settleModes } from "./images/base.mjs";
-import { configOf, labelsOf } from "./images/config.mjs";
+import { configOf, labelsOf, natsConfigOf, setupConfigOf } from "./images/config.mjs";
 import { Layout } from "./images/layout.mjs";
+import { fillNats, natsComponents } from "./images/nats.mjs";
+import { fillSetup } from "./images/setup.mjs";
 import { Refusal } from "./refusal.mjs";
-import { withBase, writeSbom } from "./sbom.mjs";
+import { billOf, withBase, writeSbom } from "./sbom.mjs";
 
 const architectures = ["amd64", "arm64"];
 
@@ -24,29 +26,69 @@ export async function makeImages(context) {
   for (const service of ["gateway", ...readdirSync(join(tree, "services")).sort()]) {
     await makeImage({ ...context, service }, layout, bases);
   }
+  await makeSetup(context, layout, bases);
+  await makeNats(context, layout, bases);
   layout.end();
   packTar(join(out, `muster-images-${version}.tar`), folder, epoch);
   rmSync(folder, { recursive: true });
 }
 
 async function makeImage(context, layout, bases) {
-  const { tree, work, out, version, registry, epoch, service, digests, say } = context;
+  const { tree, work, out, epoch, service } = context;
   const staged = join(work, "stage");
   stage(service, join(staged, "app"));
   const sbom = JSON.parse(readFileSync(join(staged, "app", "sbom.cdx.json"), "utf8"));
+  const layer = await layerOf(layout, staged, epoch);
+  putImages(context, layout, bases, (base) => [...base.layers, layer], configOf);
+  const pins = context.base === undefined ? pinsOf(tree) : null;
+  writeSbom(out, `image-${service}`, withBase(sbom, pins, nodeVersion));
+}
+
+/** The image that makes keys, roles and schemas of a compose file's cluster. */
+async function makeSetup(release, layout, bases) {
+  const context = { ...release, service: "setup" };
+  const { tree, work, out, epoch } = context;
+  const staged = join(work, "stage");
+  const components = await fillSetup(context, join(staged, "app"));
+  const layer = await layerOf(layout, staged, epoch);
+  putImages(context, layout, bases, (base) => [...base.layers, layer], setupConfigOf);
+  const pins = context.base === undefined ? pinsOf(tree) : null;
+  writeSbom(out, "image-setup", withBase(billOf(context, "muster-setup", components), pins, nodeVersion));
+}
+
+/** The image of the pinned nats-server: its program and its license, and nothing below them. */
+async function makeNats(release, layout, bases) {
+  const context = { ...release, service: "nats" };
+  const { tree, work, out, epoch } = context;
+  const layers = new Map();
+  for (const arch of bases.keys()) {
+    const staged = join(work, "stage");
+    await fillNats({ tree, arch, cache }, staged);
+    layers.set(arch, [await layerOf(layout, staged, epoch)]);
+  }
+  putImages(context, layout, bases, (_, arch) => layers.get(arch), natsConfigOf);
+  writeSbom(out, "image-nats", billOf(context, "muster-nats", natsComponents(tree)));
+}
+
+async function layerOf(layout, staged, epoch) {
   settleModes(staged);
   const layer = await layout.putLayer(staged, epoch);
   rmSync(staged, { recursive: true });
+  return layer;
+}
+
+/** Names an image of each platform by one index, and remembers its digest. */
+function putImages(context, layout, bases, layersOf, configured) {
+  const { version, registry, epoch, service, digests, say } = context;
   const created = new Date(epoch * 1000).toISOString();
   const images = [...bases].map(([arch, base]) => {
-    const history = [...base.layers.map(() => "base"), `${service} ${version}`];
-    const layers = [...base.layers, layer];
-    return layout.putImage({ arch, config: configOf({ ...context, created }, base.config), created, history, layers });
+    const layers = layersOf(base, arch);
+    const history = layers.map((_, at) => (at < layers.length - 1 ? "base" : `${service} ${version}`));
+    const config = configured({ ...context, created }, base.config);
+    return layout.putImage({ arch, config, created, history, layers });
   });
   const digest = layout.putIndex(`${registry}/${service}:${version}`, images, labelsOf({ ...context, created }));
   digests.set(service, digest);
-  const pins = context.base === undefined ? pinsOf(tree) : null;
-  writeSbom(out, `image-${service}`, withBase(sbom, pins, nodeVersion));
   say(`  ${service}: ${digest}`);
 }
 

@@ -7,6 +7,7 @@ export const usage = `Usage: npm run release -- VERSION [options]
   --unpublished     a try: VERSION need not be the checkout's, nor have a section in CHANGELOG.md (Unreleased is taken)
   --scope SCOPE     scope of the npm packages (@muster-fleet)
   --registry NAME   where the chart finds images, NAME/SERVICE@DIGEST (localhost/muster)
+  --postgres IMAGE  PostgreSQL 18 of compose.yaml, NAME@sha256:DIGEST; a release to publish needs it
   --source URL      where the sources are public: named by chart, packages and images (nowhere)
   --agent-root-key KEY
                     verifier key of manifests that is built into agents; repeatable
@@ -22,7 +23,7 @@ verify compares each file of a release with SHA256SUMS and, with a public key of
 const semver =
   /^(0|[1-9]\d*)(\.(0|[1-9]\d*)){2}(-(0|[1-9]\d*|\d*[A-Za-z-][\dA-Za-z-]*)(\.(0|[1-9]\d*|\d*[A-Za-z-][\dA-Za-z-]*))*)?$/;
 const scopeForm = /^@[a-z\d][a-z\d._-]*$/;
-const baseForm = /^[^@\s]+@sha256:[\da-f]{64}$/;
+const pinnedForm = /^[^@\s]+@sha256:[\da-f]{64}$/;
 
 const options = {
   unpublished: { type: "boolean", default: false },
@@ -31,6 +32,7 @@ const options = {
   source: { type: "string" },
   "agent-root-key": { type: "string", multiple: true, default: [] },
   base: { type: "string" },
+  postgres: { type: "string" },
   mirror: { type: "string", multiple: true, default: [] },
   only: { type: "string", multiple: true, default: [] },
   out: { type: "string" },
@@ -52,8 +54,13 @@ export function optionsOf(args, partNames) {
   if (!semver.test(version))
     throw new Refusal("usage", `${version} is no semantic version, such as 1.4.0 or 1.4.0-rc.1.`);
   if (!scopeForm.test(values.scope)) throw new Refusal("usage", `${values.scope} is no npm scope, such as @acme.`);
-  if (values.base !== undefined && !baseForm.test(values.base)) {
-    throw new Refusal("usage", `--base ${values.base} names no digest: NAME@sha256:DIGEST.`);
+  for (const name of ["base", "postgres"]) {
+    if (values[name] !== undefined && !pinnedForm.test(values[name])) {
+      throw new Refusal("usage", `--${name} ${values[name]} names no digest: NAME@sha256:DIGEST.`);
+    }
+  }
+  if (values.postgres === undefined && !values.unpublished) {
+    throw new Refusal("usage", "a release to publish needs --postgres NAME@sha256:DIGEST, the image of compose.yaml.");
   }
   if (values.source !== undefined && !/^https:\/\/[^\s/]+\//.test(values.source)) {
     throw new Refusal("usage", `--source ${values.source} is no https URL.`);

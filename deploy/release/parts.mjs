@@ -3,14 +3,15 @@ import { join } from "node:path";
 import { partOfTree } from "./build.mjs";
 import { makeChart } from "./chart.mjs";
 import { writeChecksums } from "./checksums.mjs";
+import { makeCompose } from "./compose.mjs";
 import { writeInventory } from "./inventory.mjs";
 import { writeLicenses } from "./licenses.mjs";
 import { sign } from "./signature.mjs";
 import { makeTree } from "./tree.mjs";
 
 /**
- * Parts of a release in the order in which they are made: the chart names the images' digests, the checksums all
- * files. `always` are those that `--only` does not leave out.
+ * Parts of a release in the order in which they are made: chart and compose file name the images' digests, the
+ * checksums all files. `always` are those that `--only` does not leave out.
  */
 export const parts = [
   { name: "tree", always: true, make: makeTree },
@@ -19,6 +20,7 @@ export const parts = [
   partOfTree("agent", "agent.mjs", "makeAgent"),
   partOfTree("images", "images.mjs", "makeImages"),
   { name: "chart", make: makeChart },
+  { name: "compose", make: makeCompose },
   { name: "notes", always: true, make: ({ out, notes }) => writeFileSync(join(out, "notes.md"), notes) },
   { name: "licenses", always: true, make: writeLicenses },
   { name: "inventory", always: true, make: writeInventory },

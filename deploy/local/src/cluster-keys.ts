@@ -12,11 +12,15 @@ import { serviceNames, speakerNames, workerNames } from "./replicas.ts";
 
 /** `secretEncryptionKey` is what 0.1.0 kept: one for all services. */
 type Kept = Partial<Keys> & { adminPassword?: string; secretEncryptionKey?: string };
+/** Every key of a cluster, and the first administrator's password. */
+export type ClusterKeys = Keys & { adminPassword: string };
 type Manifest = {
   apiVersion: "v1";
   kind: "Secret" | "ConfigMap";
   metadata: { name: string };
-  [field: string]: unknown;
+  type?: "Opaque";
+  stringData?: Record<string, string>;
+  data?: Record<string, string>;
 };
 
 const usage = `Usage: npm run muster -- keys DIR [--prefix muster]
@@ -98,7 +102,7 @@ const secret = (name: string, stringData: Record<string, string>): Manifest => (
 const variableName = (service: string) => service.toUpperCase().replaceAll("-", "_");
 
 /** `<prefix>-<service>` for each process, `<prefix>-<service>-owner` for its migrations, `<prefix>-callers` for all. */
-export function manifests(keys: Keys & { adminPassword: string }, prefix: string): Manifest[] {
+export function manifests(keys: ClusterKeys, prefix: string): Manifest[] {
   const password = (role: string) => ({ DATABASE_PASSWORD: keys.rolePasswords[role] ?? "" });
   const sealing = (name: SealerName) => ({ SECRET_ENCRYPTION_KEY: keys.secretEncryptionKeys[name] });
   const signing = { CHECKPOINT_PRIVATE_KEY: keys.checkpointPrivateKey };

@@ -1,13 +1,12 @@
 import { spawn } from "node:child_process";
-import { createHmac } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { ownProgram } from "./programs.mjs";
 import { startRegistry } from "./registry.mjs";
 import { bareEnv, emptyFolder, must, run } from "./tools.mjs";
+import { useCluster } from "./use-cluster.mjs";
 
 const startMs = 300_000;
 
@@ -72,64 +71,6 @@ function signalGroup(pid, signal) {
     if (error.code === "ESRCH") return false;
     throw error;
   }
-}
-
-async function useCluster(release, { url, password, work }) {
-  const { version } = release.release;
-  const api = clientOf(url);
-  const { version: served } = await (await fetch(`${url}/health`)).json();
-  must(served === version, `the gateway says that it is version ${served}`);
-  must((await fetch(`${url}/`)).status === 200, "the console is not served");
-  const program = ownProgram(release, join(work, "bin"));
-  if (program !== null) {
-    const env = { PATH: "/nonexistent", HOME: work, MUSTER_URL: url };
-    run(program, ["login", "--email", "admin@muster.local"], {
-      env,
-      input: `${password}\n`,
-      stdio: ["pipe", "pipe", "pipe"],
-    });
-    must(
-      /partner|null|system/i.test(run(program, ["whoami", "--json"], { env })),
-      "the program does not know who signed in",
-    );
-    release.say("the program signed in without Node on PATH");
-  }
-  const { accessToken } = await api("POST", "/auth/login", { email: "admin@muster.local", password });
-  const { secret } = await api("POST", "/auth/mfa/totp/setup", { password }, accessToken);
-  await api("POST", "/auth/mfa/totp/enable", { code: totp(secret) }, accessToken);
-  const partner = await api("POST", "/orgs/partners", { name: "Check", slug: "check" }, accessToken);
-  const organization = { partnerId: partner.id, name: "Check", slug: "check" };
-  const { id: orgId } = await api("POST", "/orgs/organizations", organization, accessToken);
-  const { key } = await api("POST", "/enrollment-keys", { orgId, name: "Check" }, accessToken);
-  const device = { enrollmentKey: key, hostname: "check", os: "linux", arch: "amd64", agentVersion: "1.0.0" };
-  const { deviceId, token } = await api("POST", "/agents/enroll", device);
-  await api("POST", `/agents/${deviceId}/heartbeat`, { agentVersion: "1.0.0" }, token);
-  const { data } = await api("GET", `/devices?status=online&orgId=${orgId}`, undefined, accessToken);
-  must(data.length === 1 && data[0].hostname === "check", "the first device is not online");
-  release.say("the first device is online");
-}
-
-/** A caller of the API. Throws with what it answered when it refuses. */
-const clientOf = (url) => async (method, path, body, token) => {
-  const headers = {
-    ...(body ? { "content-type": "application/json" } : {}),
-    ...(token ? { authorization: `Bearer ${token}` } : {}),
-  };
-  const reply = await fetch(`${url}/api/v1${path}`, { method, headers, body: body && JSON.stringify(body) });
-  const text = await reply.text();
-  must(reply.ok, `${method} ${path}: ${reply.status} ${text}`);
-  return text === "" ? null : JSON.parse(text);
-};
-
-/** A code of RFC 6238, of a secret in base32. */
-function totp(secret) {
-  const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
-  const bits = [...secret].map((letter) => alphabet.indexOf(letter).toString(2).padStart(5, "0")).join("");
-  const key = Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
-  const counter = Buffer.alloc(8);
-  counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30_000)));
-  const mac = createHmac("sha1", key).update(counter).digest();
-  return String((mac.readUInt32BE(mac[19] & 15) & 0x7fffffff) % 1_000_000).padStart(6, "0");
 }
 
 async function until(what, isDone, output, ended) {

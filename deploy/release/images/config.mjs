@@ -5,7 +5,7 @@ export function labelsOf({ service, version, revision, source, created }) {
   return Object.fromEntries(all.map(([name, value]) => [`org.opencontainers.image.${name}`, value]));
 }
 
-/** The configuration of a service's image (OCI Image Configuration); what the base sets besides stays. */
+/** The configuration of an image of Node (OCI Image Configuration); what the base sets besides stays. */
 export function configOf(release, base) {
   const env = Object.fromEntries((base.Env ?? ["PATH=/usr/bin:/bin"]).map((each) => each.split(/=(.*)/s)));
   // glibc keeps an arena for each thread, and in it what that thread once took: more than 256 KB at its end goes back.
@@ -20,3 +20,18 @@ export function configOf(release, base) {
     Labels: { ...base.Labels, ...labelsOf(release) },
   };
 }
+
+/** The configuration of the image that makes keys, roles and schemas: a service's, with another program and no port. */
+export function setupConfigOf(release, base) {
+  const { ExposedPorts, Cmd, ...config } = configOf(release, base);
+  return { ...config, WorkingDir: "/app" };
+}
+
+/** The configuration of the image of nats-server, which has that program alone. */
+export const natsConfigOf = (release) => ({
+  User: "10001:10001",
+  ExposedPorts: { "4222/tcp": {} },
+  Env: ["PATH=/usr/bin"],
+  Entrypoint: ["/usr/bin/nats-server"],
+  Labels: labelsOf(release),
+});

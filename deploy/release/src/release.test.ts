@@ -11,13 +11,17 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 
 const release = fileURLToPath(new URL("../", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "muster-release-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+/** Beside no packages. */
+const bare = join(mkdtempSync(join(tmpdir(), "muster-bare-")), "checkout");
+afterAll(() => {
+  for (const each of [folder, dirname(bare)]) rmSync(each, { recursive: true, force: true });
+});
 
 const files: Record<string, string> = {
   ".gitignore": "dist/\n",
@@ -30,6 +34,8 @@ const files: Record<string, string> = {
   "deploy/Dockerfile": "ARG VERSION=1.4.0\n",
   "charts/muster/Chart.yaml": "apiVersion: v2\nname: muster\nversion: 1.4.0\nappVersion: 1.4.0\n",
   "charts/muster/values.yaml": 'image:\n  # -- Where.\n  registry: localhost/muster\n  digests:\n    gateway: ""\n',
+  "deploy/compose/compose.yaml":
+    "services:\n  # Data.\n  db: { image: postgres }\n  gateway: { image: gateway }\n  old: { image: gateway }\n",
   "charts/muster/.helmignore": "tests/\n",
   "charts/muster/tests/a_test.yaml": "suite: a\n",
   "charts/muster/templates/a.yaml": "kind: List\n",
@@ -39,7 +45,7 @@ const files: Record<string, string> = {
 
 /** A small checkout with one commit, in a folder of its own. */
 function checkout(name: string, changes: Record<string, string> = {}) {
-  const root = join(folder, name);
+  const root = resolve(folder, name);
   for (const [path, text] of Object.entries({ ...files, ...changes })) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), text);
@@ -61,8 +67,6 @@ function checkout(name: string, changes: Record<string, string> = {}) {
 type Wanted = { code: number; problem?: RegExp };
 function run(root: string, args: string[], env: Record<string, string> = {}) {
   const script = join(root, "deploy", "release", "release.mjs");
-  const shim = join(root, "..", "node_modules");
-  expect(existsSync(shim)).toBe(true);
   const { status, stdout, stderr } = spawnSync(process.execPath, [script, ...args], {
     encoding: "utf8",
     env: { ...process.env, RELEASE_MINISIGN_KEY: "", ...env },
@@ -73,6 +77,9 @@ function run(root: string, args: string[], env: Record<string, string> = {}) {
 const inTar = (file: string, path: string) => execFileSync("tar", ["-xzOf", file, path], { encoding: "utf8" });
 const listed = (file: string) => execFileSync("tar", ["-tzf", file], { encoding: "utf8" }).split("\n").filter(Boolean);
 const chartOnly = ["--unpublished", "--only", "chart"];
+const composeOnly = ["--unpublished", "--only", "compose"];
+const postgres = `registry.example/postgres@sha256:${"5".repeat(64)}`;
+const published = ["--postgres", postgres];
 
 beforeAll(() => {
   // The packages of this checkout, for the copies of the command.
@@ -132,14 +139,48 @@ describe("a release", () => {
     );
   });
 
+  it("has a compose file with PostgreSQL by its digest, images by version where none was made", () => {
+    const root = checkout("compose");
+    expect(run(root, ["1.5.0", ...composeOnly, ...published])).toMatchObject({ code: 0 });
+    const text = readFileSync(join(root, "dist/release/1.5.0/compose.yaml"), "utf8");
+    expect(text).toContain(`  # Data.\n  db: { image: ${postgres} }\n`);
+    expect(text.match(/localhost\/muster\/gateway:1\.5\.0/g)).toHaveLength(2);
+  });
+
+  it("says that a try's compose file names PostgreSQL by its tag", () => {
+    const root = checkout("compose-tried");
+    const { stdout, code } = run(root, ["1.5.0", ...composeOnly]);
+    expect(code).toBe(0);
+    expect(stdout).toContain("not made: digest of PostgreSQL in compose.yaml: no --postgres");
+  });
+
+  it("is refused by a sentence where the checkout has no packages and no part installs them", () => {
+    const root = checkout(bare);
+    const { code, stderr } = run(root, ["1.5.0", ...chartOnly, "--out", join(bare, "..", "out")]);
+    expect(stderr).toMatch(/the package yaml is not installed: npm ci/);
+    expect(code).toBe(7);
+  });
+
   const refusals: (Wanted & { it: string; args: string[]; prepare?: (root: string) => void })[] = [
     { it: "a version of two numbers", args: ["1.4"], code: 2, problem: /1\.4 is no semantic version/ },
     { it: "no version", args: [], code: 2, problem: /Usage/ },
     { it: "an unknown option", args: ["1.4.0", "--fast"], code: 2, problem: /--fast/ },
     { it: "a base without a digest", args: ["1.4.0", "--base", "node:24"], code: 2, problem: /names no digest/ },
     {
+      it: "a version to publish without PostgreSQL",
+      args: ["1.4.0"],
+      code: 2,
+      problem: /needs --postgres NAME@sha256/,
+    },
+    {
+      it: "PostgreSQL without a digest",
+      args: ["1.4.0", "--postgres", "postgres:18"],
+      code: 2,
+      problem: /--postgres postgres:18 names no digest/,
+    },
+    {
       it: "a part alone of a published version",
-      args: ["1.4.0", "--only", "chart"],
+      args: ["1.4.0", "--only", "chart", ...published],
       code: 2,
       problem: /--unpublished/,
     },
@@ -158,7 +199,7 @@ describe("a release", () => {
     },
     {
       it: "a version with a tag",
-      args: ["1.4.0"],
+      args: ["1.4.0", ...published],
       prepare: (root) => void execFileSync("git", ["tag", "v1.4.0"], { cwd: root }),
       code: 3,
       problem: /tag v1\.4\.0/,
@@ -170,11 +211,11 @@ describe("a release", () => {
       code: 4,
       problem: /b\.yaml/,
     },
-    { it: "a version without a section", args: ["1.9.0"], code: 5, problem: /no section 1\.9\.0/ },
-    { it: "an empty section", args: ["1.3.0"], code: 5, problem: /no section 1\.3\.0/ },
+    { it: "a version without a section", args: ["1.9.0", ...published], code: 5, problem: /no section 1\.9\.0/ },
+    { it: "an empty section", args: ["1.3.0", ...published], code: 5, problem: /no section 1\.3\.0/ },
     {
       it: "a checkout of another version",
-      args: ["1.4.0"],
+      args: ["1.4.0", ...published],
       prepare: (root) => {
         writeFileSync(join(root, "package.json"), files["package.json"]?.replace("1.4.0", "1.4.0-dev") ?? "");
         execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-qam", "b"], {
