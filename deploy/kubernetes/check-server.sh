@@ -17,6 +17,7 @@ export PATH=$bin:$PATH
 dir=$(mktemp -d /tmp/muster-server.XXXXXX)
 end() {
   local status=$?
+  [ $status -eq 0 ] || [ ! -e "$dir/helm.log" ] || cat "$dir/helm.log" >&2
   [ -e "$dir/pid" ] && "$here/cluster/down.sh" "$dir"
   rm -rf "$dir"
   exit $status
@@ -76,9 +77,31 @@ for number in 1 3; do
   install upgrade --set services.gateway.replicas=null
   [ "$(replicas gateway)" = $number ] || { echo "helm upgrade changes what kubectl scaled, with replicas=null" >&2; exit 1; }
 done
-install upgrade --set services.gateway.autoscaling.enabled=true
+scaled=services.gateway.autoscaling.enabled=true
+install upgrade --set $scaled
 [ "$(replicas gateway)" = 3 ] || { echo "turning the autoscaler on changes the number of pods" >&2; exit 1; }
-echo "kubectl scale to 1 and 3: taken back by --force-conflicts, kept with replicas=null and by an autoscaler"
+install upgrade --set $scaled,services.webhook-sender.replicas=3
+for _ in 1 2; do
+  install upgrade --set $scaled,keda.enabled=true,keda.prometheusUrl=http://prometheus:9090,database.maxConnections=400
+  [ "$(replicas webhook-sender)" = 3 ] || { echo "turning KEDA on changes the number of pods" >&2; exit 1; }
+done
+echo "kubectl scale to 1 and 3: taken back by --force-conflicts, kept with replicas=null, by an autoscaler and by KEDA"
+# Tools that render without the cluster: the command of scaling.md hands the number over, and without it pods are lost.
+$k create namespace gitops >/dev/null
+gitops() {
+  helm template muster "$chart" --namespace gitops --no-hooks -f "$chart/ci/cluster-values.yaml" "$@" >"$dir/gitops.yaml"
+  $k apply -n gitops --server-side --field-manager=gitops -f "$dir/gitops.yaml" >/dev/null
+}
+gitops --set defaults.replicas=3
+handover=$(sed -n '/^kubectl -n muster get deployment muster-gateway/,/^```/p' "$root/docs/operations/scaling.md" | sed '$d')
+[ -n "$handover" ] || { echo "scaling.md has no command that hands the number of pods over" >&2; exit 1; }
+kubectl() { $k "$@"; }
+eval "${handover//-n muster /-n gitops }" >/dev/null
+gitops --set services.gateway.autoscaling.enabled=true,services.tenancy.replicas=null
+of() { $k -n gitops get deployment "muster-$1" -o 'jsonpath={.spec.replicas}'; }
+[ "$(of gateway)" = 2 ] || { echo "a handed over number of pods became $(of gateway)" >&2; exit 1; }
+[ "$(of tenancy)" = 1 ] || { echo "a number of pods needs no handing over: scaling.md says otherwise" >&2; exit 1; }
+echo "a number of pods is handed over before it leaves the manifests"
 helm template muster "$chart" --namespace muster -f "$chart/ci/full-values.yaml" | sed 's/minReplicas: 2/minReplicas: 99/' >"$dir/wrong.yaml"
 if $k apply -n muster --dry-run=server -f "$dir/wrong.yaml" >/dev/null 2>&1; then
   echo "an autoscaler whose minimum is above its maximum is taken" >&2
