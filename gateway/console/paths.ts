@@ -20,6 +20,7 @@ export const paths = {
     "settings",
     "operations",
     "profile",
+    "activate",
   ],
   signIn: ["login", "reset-password", "accept-invite", "unsubscribe"],
 } as const;

@@ -271,6 +271,23 @@ export const errorGuide: Record<PublicCode, Guide> = {
   },
   sso_required: { cause: "The organization demands single sign-on.", remedy: "Sign in at its provider." },
   invalid_exchange_code: { cause: "The code of a sign-in was used, or is older than a minute.", remedy: newSignIn },
+  invalid_user_code: {
+    cause: "No sign-in waits under this code: it is wrong, was used, or is older than ten minutes.",
+    remedy: "Compare it with the command line; begin again there when it has expired.",
+  },
+  authorization_pending: {
+    cause: "The user has not approved the client yet.",
+    remedy: "Ask again after the interval.",
+  },
+  slow_down: {
+    cause: "The client asked again before its interval was over.",
+    remedy: "Wait `intervalSeconds`, which is 5 more than before, between requests from now on.",
+  },
+  expired_token: { cause: "The code is unknown, was used, or is older than ten minutes.", remedy: newSignIn },
+  access_denied: {
+    cause: "The user refused the client, or their access ended before it signed in.",
+    remedy: newSignIn,
+  },
   domain_taken: { cause: "Another tenant has verified this domain.", remedy: "Ask the platform's operator." },
   domain_not_allowed: {
     cause: "Another tenant has verified the address's domain.",

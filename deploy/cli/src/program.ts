@@ -55,10 +55,12 @@ function addSession(program: Command, io: Io): void {
   add(
     program,
     "login",
-    "sign in and keep the session (mode 0600)",
-    "muster login --email ada@example.com --url https://muster.example.com",
+    "sign in with a browser and keep the session (mode 0600)",
+    "muster login --url https://muster.example.com",
   )
-    .option("--email <address>", "who signs in; asked for without it, as password and code are")
+    .option("--no-browser", "print address and code only")
+    .option("--name <name>", "what your list of sessions calls this program; default: muster on this machine's name")
+    .option("--email <address>", "sign in by password instead; it is asked for, as a code is")
     .action((_options, command: Command) => login(io, all(command)));
   add(program, "logout", "end the kept session everywhere", "muster logout").action((_options, command: Command) =>
     logout(io, all(command)),

@@ -80,6 +80,7 @@ const routeTree = root.addChildren([
   page("/settings/partner", () => import("./pages/settings/own-partner.tsx"), "OwnPartner"),
   page("/settings/branding", () => import("./pages/settings/branding.tsx"), "Branding"),
   page("/operations", () => import("./pages/operations/operations.tsx"), "Operations"),
+  page("/activate", () => import("./pages/activate/activate.tsx"), "Activate"),
   page("/profile", () => import("./pages/profile/profile.tsx"), "Profile"),
 ]);
 

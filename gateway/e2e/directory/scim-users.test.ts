@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, it } from "@jest/globals";
+import { api } from "../support/client.ts";
 import { newKey } from "../support/keys.ts";
 import { ownTenant } from "../support/own-tenant.ts";
 import {
@@ -139,6 +140,8 @@ describe("a user of a directory", () => {
     expect([made.status, made.body.id]).toEqual([201, user.id]);
     expect((await user.api.call("GET", "/auth/me")).status).toBe(200);
     const { key } = await newKey(root, tenant.orgId, { scopes: ["devices:read"] });
+    const { deviceCode, userCode } = (await api(cluster).call("POST", "/auth/device", { clientName: "laptop" })).body;
+    expect((await user.api.call("POST", "/auth/device/approve", { userCode })).status).toBe(200);
     const off = await directory.scim(
       "PATCH",
       `/Users/${user.id}`,
@@ -148,6 +151,8 @@ describe("a user of a directory", () => {
     expect((await user.api.call("GET", "/auth/me")).status).toBe(401);
     const refresh = await user.api.call("POST", "/auth/refresh", { refreshToken: user.refreshToken });
     expect(refresh.status).toBe(401);
+    const client = await api(cluster).call("POST", "/auth/device/token", { deviceCode });
+    expect([client.status, client.body.code]).toEqual([400, "access_denied"]);
     expect((await root.call("GET", "/auth/me", undefined, { authorization: "", "x-api-key": key })).status).toBe(200);
   });
 

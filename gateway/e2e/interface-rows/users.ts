@@ -124,7 +124,9 @@ export const userRows: AreaRows = {
       open,
       `
     POST /auth/login
-    POST /auth/refresh`,
+    POST /auth/refresh
+    POST /auth/device
+    POST /auth/device/token`,
     ),
     ...rows(
       2,
@@ -183,6 +185,9 @@ export const userRows: AreaRows = {
       5,
       {},
       `
+    POST /auth/device/lookup
+    POST /auth/device/approve
+    POST /auth/device/deny
     GET /auth/sessions
     DELETE /auth/sessions
     DELETE /auth/sessions/:id

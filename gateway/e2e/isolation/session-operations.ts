@@ -39,6 +39,13 @@ export async function sessionOperations(
   await step("/auth/refresh", { refreshToken: user.refreshToken }, null, api(cluster));
   const again = await signInAgain(cluster, user);
   done.push("user.login");
+  const anybody = api(cluster);
+  const refused = await step("/auth/device", { clientName: "refused" }, null, anybody);
+  await step("/auth/device/lookup", { userCode: refused.userCode }, null, again.api);
+  await step("/auth/device/deny", { userCode: refused.userCode }, "user.device.deny", again.api);
+  const started = await step("/auth/device", { clientName: "approved" }, null, anybody);
+  await step("/auth/device/approve", { userCode: started.userCode }, "user.device.approve", again.api);
+  await step("/auth/device/token", { deviceCode: started.deviceCode }, "user.login", anybody);
   await step("/auth/logout", {}, "user.logout", again.api);
 
   const device = softAuthenticator(`http://localhost:${new URL(cluster.url).port}`);
@@ -59,7 +66,8 @@ export async function sessionOperations(
   await call("DELETE", `/auth/sessions/${other?.id}`, undefined, ["session.revoke"]);
   await signInAgain(cluster, user);
   done.push("user.login");
-  await call("DELETE", "/auth/sessions", undefined, ["session.revoke"]);
+  // That one and the approved client's.
+  await call("DELETE", "/auth/sessions", undefined, ["session.revoke", "session.revoke"]);
   const newPassword = "a newer password for tests only";
   await step("/auth/change-password", { currentPassword: password, newPassword }, "user.password.change");
   const choice = { kind: "audit_alert", mail: false };

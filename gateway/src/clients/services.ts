@@ -19,6 +19,7 @@ import { AccountService } from "@muster/proto/muster/identity/v1/account_pb";
 import { AgentService } from "@muster/proto/muster/identity/v1/agent_pb";
 import { ApiKeyService } from "@muster/proto/muster/identity/v1/api_key_pb";
 import { BrandingService } from "@muster/proto/muster/identity/v1/branding_pb";
+import { DeviceAuthorizationService } from "@muster/proto/muster/identity/v1/device_authorization_pb";
 import { DirectoryService } from "@muster/proto/muster/identity/v1/directory_pb";
 import { EdgeService } from "@muster/proto/muster/identity/v1/edge_pb";
 import { EnrollmentKeyService } from "@muster/proto/muster/identity/v1/enrollment_key_pb";
@@ -64,6 +65,7 @@ const clients = {
   passkeys: [PasskeyService, "identity"],
   account: [AccountService, "identity"],
   notifications: [NotificationService, "identity"],
+  deviceAuthorizations: [DeviceAuthorizationService, "identity"],
   users: [UserService, "identity"],
   roles: [RoleService, "identity"],
   refusals: [RefusalService, "identity"],

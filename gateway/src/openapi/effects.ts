@@ -23,9 +23,12 @@ const destroying = new Set([
 const harmless = new Set([
   "access",
   "append",
+  "approve",
   "change",
   "complete",
   "create",
+  // Nothing has begun yet.
+  "deny",
   "enable",
   "export",
   "invite",

@@ -30,6 +30,10 @@ export const errorBody = z
       .string()
       .optional()
       .meta({ description: "With `partner_inactive`, `organization_inactive`: the status." }),
+    intervalSeconds: z
+      .int()
+      .optional()
+      .meta({ description: "With `slow_down`: seconds between requests from now on." }),
     limit: z.number().optional().meta({ description: "With `limit_reached`: the limit." }),
     scopes: z
       .array(z.string())

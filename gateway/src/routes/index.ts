@@ -39,6 +39,7 @@ import { rolloutTemplateRoutes } from "./releases/rollout-templates.ts";
 import { agentVersionRolloutRoutes } from "./releases/rollouts.ts";
 import { accountRoutes } from "./sign-in/account.ts";
 import { authRoutes } from "./sign-in/auth.ts";
+import { deviceAuthorizationRoutes } from "./sign-in/device-authorization.ts";
 import { mfaRoutes } from "./sign-in/mfa.ts";
 import { notificationRoutes } from "./sign-in/notifications.ts";
 import { passkeyRoutes } from "./sign-in/passkeys.ts";
@@ -60,6 +61,7 @@ import { webhookRoutes } from "./webhooks/webhooks.ts";
 
 const rows: readonly Route[] = [
   ...authRoutes,
+  ...deviceAuthorizationRoutes,
   ...mfaRoutes,
   ...passkeyRoutes,
   ...accountRoutes,

@@ -60,6 +60,8 @@ describe("the route table", () => {
         // The second requests of these change something; the row is theirs.
         "POST /api/v1/auth/mfa/passkeys/authenticate/options",
         "POST /api/v1/auth/mfa/passkeys/register/options",
+        // A look-up: its code stands in no address.
+        "POST /api/v1/auth/device/lookup",
         // Records by themselves, thousands a second.
         "POST /api/v1/agents/:/heartbeat",
         "POST /api/v1/agents/:/logs",

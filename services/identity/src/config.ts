@@ -74,6 +74,13 @@ export const settings = {
   FORGOT_PASSWORD_PER_ADDRESS: whole(100, 1, 1_000_000).describe(
     "Requests for a password link within an hour, from one address (IPv6: from one /64).",
   ),
+  DEVICE_AUTHORIZATIONS_PER_ADDRESS: whole(100, 1, 1_000_000).describe(
+    "Sign-ins of command-line clients started within 5 minutes, from one address (IPv6: from one /64).",
+  ),
+  USER_CODE_FAILURES_PER_ADDRESS: whole(10, 1, 1_000_000).describe(
+    "Wrong codes of command-line clients entered within 5 minutes, from one address (IPv6: from one /64); further ones " +
+      "are refused with 429.",
+  ),
   ...publicAddressSettings,
   SSO_DNS_SERVERS: addresses()
     .default("")
@@ -149,6 +156,18 @@ export function loginLimits(config: {
   return {
     perAccount: { max: config.LOGIN_FAILURES_PER_ACCOUNT, windowMs },
     perAddress: { max: config.LOGIN_FAILURES_PER_ADDRESS, windowMs },
+  };
+}
+
+/** The limits on sign-ins of command-line clients of these settings. */
+export function deviceLimits(config: {
+  DEVICE_AUTHORIZATIONS_PER_ADDRESS: number;
+  USER_CODE_FAILURES_PER_ADDRESS: number;
+}) {
+  const windowMs = 300_000;
+  return {
+    started: { max: config.DEVICE_AUTHORIZATIONS_PER_ADDRESS, windowMs },
+    wrongCodes: { max: config.USER_CODE_FAILURES_PER_ADDRESS, windowMs },
   };
 }
 

@@ -6,11 +6,12 @@ import type { z } from "zod";
 import { type KeySets, keySets } from "./clients/sso/key-sets.ts";
 import { type TxtRecords, txtRecords } from "./clients/sso/txt-records.ts";
 import { type TenancyDevices, tenancyDevices } from "./clients/tenancy-devices.ts";
-import { forgotLimits, loginLimits, type settings } from "./config.ts";
+import { deviceLimits, forgotLimits, loginLimits, type settings } from "./config.ts";
 import { type AccessTokens, accessTokens } from "./crypto/access-tokens.ts";
 import { type Passwords, passwords } from "./crypto/passwords.ts";
 import { ResponseVerifier } from "./crypto/saml/response-verifier.ts";
 import { type StateCookies, stateCookies } from "./crypto/sso-state.ts";
+import { type UserCodeHashes, userCodeHashes } from "./crypto/user-code-hashes.ts";
 import { type MailQueue, mailQueue } from "./emits/mail-queue.ts";
 import { type RequestLog, requestLog } from "./emits/request-log.ts";
 import type { AttemptLimit, LoginLimits } from "./rules/attempt-limit.ts";
@@ -36,6 +37,13 @@ export type SessionDeps = {
 };
 
 export type FactorDeps = SessionDeps & { mail: MailQueue; mfaMaxAgeMinutes: number };
+
+export type DeviceAuthorizationDeps = SessionDeps & {
+  system: Caller;
+  userCodeHashes: UserCodeHashes;
+  /** Per address: sign-ins started, and wrong user codes. */
+  deviceLimits: { started: AttemptLimit; wrongCodes: AttemptLimit };
+};
 
 export type PasskeyDeps = { relyingParty: RelyingParty; now: () => Date };
 
@@ -161,6 +169,12 @@ export function identityDeps(context: Context) {
   };
   const accounts: AccountDeps = { ...factors, forgotLimits: forgotLimits(config) };
   const passkeys: FactorDeps & PasskeyDeps = { ...factors, relyingParty };
+  const deviceAuthorizations: DeviceAuthorizationDeps = {
+    ...sessions,
+    system: systemCaller("identity"),
+    userCodeHashes: userCodeHashes(encryptionKeys(config)),
+    deviceLimits: deviceLimits(config),
+  };
   const sso = ssoDeps(shared, { keys, sessions, factors });
   const edge: EdgeDeps = { db, log, now, unknownKeys: limited(shared, "api-key", config.UNKNOWN_KEYS_PER_MINUTE) };
   const requests = requestLog({ db, now, log });
@@ -169,7 +183,8 @@ export function identityDeps(context: Context) {
   const { unknownTokens } = sessions;
   const unsubscribing = boxOf(secretPurposes.unsubscribe);
   const notifications: NotificationDeps = { db, log, now, mail, unsubscribing, unknownTokens };
-  const own = { sessions, factors, passkeys, accounts, users, keys, enrollmentKeys, notifications };
+  const ofUsers = { sessions, factors, passkeys, accounts, deviceAuthorizations, users, notifications };
+  const own = { ...ofUsers, keys, enrollmentKeys };
   return { ...own, agents, sso, directories, edge, mailBox, publicUrl };
 }
 

@@ -3,6 +3,7 @@ import { AccountService } from "@muster/proto/muster/identity/v1/account_pb";
 import { AgentService } from "@muster/proto/muster/identity/v1/agent_pb";
 import { ApiKeyService } from "@muster/proto/muster/identity/v1/api_key_pb";
 import { BrandingService } from "@muster/proto/muster/identity/v1/branding_pb";
+import { DeviceAuthorizationService } from "@muster/proto/muster/identity/v1/device_authorization_pb";
 import { DirectoryService } from "@muster/proto/muster/identity/v1/directory_pb";
 import { EdgeService } from "@muster/proto/muster/identity/v1/edge_pb";
 import { EnrollmentKeyService } from "@muster/proto/muster/identity/v1/enrollment_key_pb";
@@ -39,6 +40,7 @@ import { agentService } from "./rpc/agent.ts";
 import { apiKeyService } from "./rpc/api-key.ts";
 import { identityAttention } from "./rpc/attention.ts";
 import { brandingService } from "./rpc/branding.ts";
+import { deviceAuthorizationService } from "./rpc/device-authorization.ts";
 import { directoryService } from "./rpc/directory.ts";
 import { edgeService } from "./rpc/edge.ts";
 import { enrollmentKeyService } from "./rpc/enrollment-key.ts";
@@ -107,6 +109,7 @@ await runService({
       register(MfaService, mfaService(deps.factors)),
       register(PasskeyService, passkeyService(deps.passkeys)),
       register(AccountService, accountService(deps.accounts)),
+      register(DeviceAuthorizationService, deviceAuthorizationService(deps.deviceAuthorizations)),
       register(UserService, userService(deps.users)),
       register(RoleService, roleService(deps.users)),
       register(NotificationService, notificationService(deps.notifications)),

@@ -1,31 +1,27 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import { anonymous, connect, targetOf } from "../connection.ts";
-import { done, exits, Failure, type Reply } from "../failure.ts";
+import { anonymous, connect, type Target, targetOf } from "../connection.ts";
+import { done, exits, Failure } from "../failure.ts";
 import type { Globals, Io } from "../io.ts";
 import { promptOf } from "../prompt.ts";
 import { recordText } from "../table.ts";
+import { whenServed } from "../when-served.ts";
+import { browserLogin, type SignedIn } from "./browser-login.ts";
 
-/** How long a sign-in waits for a deployment that is starting. */
-const patienceMs = 30_000;
+export type LoginOptions = Globals & { email?: string; browser?: boolean; name?: string };
 
-/** The data of a call that did nothing when it was answered 503: it is made again until it is served. */
-async function whenServed<T>(io: Io, call: () => Promise<Reply<T>>): Promise<T> {
-  const endMs = performance.now() + patienceMs;
-  for (let hasReported = false; ; hasReported = true) {
-    const reply = await call();
-    const { status, headers } = reply.response;
-    const pauseMs = Number(headers.get("retry-after") ?? 1) * 1_000 || 100;
-    // Where nothing answers at all the address is wrong more often than early.
-    const isBusy = status === 503 && reply.error?.code !== "network_error";
-    if (!isBusy || performance.now() + pauseMs > endMs) return done(Promise.resolve(reply));
-    if (!hasReported) io.stderr.write("muster: the deployment is starting or busy; trying again for half a minute\n");
-    await sleep(pauseMs);
-  }
+/** Signs a person in and keeps the session: in a browser, or with `email` by password and code. */
+export async function login(io: Io, options: LoginOptions): Promise<void> {
+  const target = targetOf(io, options);
+  const signedIn =
+    options.email === undefined ? browserLogin(io, target, options) : passwordLogin(io, target, options.email);
+  const { accessToken, refreshToken, user } = await signedIn;
+  if (!refreshToken) throw new Error("the API answered a sign-in without a refresh token");
+  const { url, credentials } = target;
+  await credentials.keep(url, { accessToken, refreshToken, email: user.email }, true);
+  io.stderr.write(`Signed in at ${url} as ${user.email}, kept in ${credentials.file}\n`);
 }
 
-/** Signs a person in, second factor included, and keeps the session. */
-export async function login(io: Io, options: Globals & { email?: string }): Promise<void> {
-  const { url, credentials } = targetOf(io, options);
+/** By password and, where the account has one, a code of its second factor. */
+async function passwordLogin(io: Io, { url }: Target, email: string): Promise<SignedIn> {
   const { protocol, hostname } = new URL(url);
   if (protocol === "http:" && !/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)) {
     io.stderr.write(`muster: ${url} is plain http: others on the network can read the password\n`);
@@ -33,24 +29,18 @@ export async function login(io: Io, options: Globals & { email?: string }): Prom
   const muster = anonymous(url);
   const prompt = promptOf(io);
   try {
-    const email = options.email ?? (await prompt.ask("E-mail"));
     const password = await prompt.ask("Password", { hidden: true });
-    let reply = await whenServed(io, () => muster.POST("/api/v1/auth/login", { body: { email, password } }));
-    if ("mfaRequired" in reply) {
-      const { mfaToken, methods } = reply;
-      if (methods.every((method) => method === "passkey")) {
-        throw new Failure(
-          exits.signedOut,
-          "the only second factor is a passkey, which needs a browser: enroll a TOTP app there",
-        );
-      }
-      const code = await prompt.ask("Code of the authenticator app, or a recovery code");
-      reply = await done(muster.POST("/api/v1/auth/mfa/verify", { body: { mfaToken, code } }));
+    const reply = await whenServed(io, () => muster.POST("/api/v1/auth/login", { body: { email, password } }));
+    if (!("mfaRequired" in reply)) return reply;
+    const { mfaToken, methods } = reply;
+    if (methods.every((method) => method === "passkey")) {
+      throw new Failure(
+        exits.signedOut,
+        "the only second factor is a passkey, which needs a browser: run `muster login` without --email",
+      );
     }
-    const { accessToken, refreshToken, user } = reply;
-    if (!refreshToken) throw new Error("the API answered a sign-in without a refresh token");
-    await credentials.keep(url, { accessToken, refreshToken, email: user.email }, true);
-    io.stderr.write(`Signed in at ${url} as ${user.email}, kept in ${credentials.file}\n`);
+    const code = await prompt.ask("Code of the authenticator app, or a recovery code");
+    return await done(muster.POST("/api/v1/auth/mfa/verify", { body: { mfaToken, code } }));
   } finally {
     prompt.close();
   }

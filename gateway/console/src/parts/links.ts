@@ -34,6 +34,7 @@ type ListFilters = {
   "/settings/branding": Org;
   "/operations": Org;
   "/profile": Org;
+  "/activate": Org;
 };
 
 /** Further filters of pages of one record, in its lists and tabs. */

@@ -5,6 +5,7 @@ const sentences: Readonly<Record<string, string>> = {
   invalid_mfa_code: "The code is wrong or was used already.",
   invalid_mfa_token: "This sign-in took too long. Start again.",
   invalid_passkey: "The passkey was not accepted.",
+  invalid_user_code: "This code is wrong, was used, or has expired. Compare it with the command line.",
   invalid_exchange_code: "This sign-in was completed already, or took too long. Start again.",
   invalid_token: "This link does not work any more: it was used already, or has expired.",
   sso_required: "Your organization signs in through its identity provider.",

@@ -21,7 +21,12 @@ const newPassword = z.string().min(12).max(1_024);
 const sessionInfo = z
   .object({
     id: idOut,
-    device: z.string().meta({ description: "Name of the client as it reports it, such as `Firefox on Linux`." }),
+    device: z
+      .string()
+      .meta({ description: "Name of the client as it reports it: `Firefox on Linux`, or `CLI: laptop`." }),
+    clientName: z.string().nullable().meta({
+      description: "What a client without a browser calls itself that the user approved; null for all others.",
+    }),
     userAgent: z.string().nullable(),
     ipAddress: z.string().nullable().meta({ description: "Address from which the session was last used." }),
     createdAt: timeOut,
@@ -143,6 +148,7 @@ function sessionOf(message: SessionInfo): z.input<typeof sessionInfo> {
   return {
     id: message.id,
     device: message.device,
+    clientName: message.clientName || null,
     userAgent: message.userAgent || null,
     ipAddress: message.ipAddress || null,
     createdAt: timeOf(message.createdAt),

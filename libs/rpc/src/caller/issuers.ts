@@ -42,6 +42,8 @@ export const issuers: Readonly<Record<string, IssuerRules>> = {
       "muster.identity.v1.PasskeyService/FinishAuthentication",
       "muster.identity.v1.AccountService/ForgotPassword",
       "muster.identity.v1.AccountService/ResetPassword",
+      "muster.identity.v1.DeviceAuthorizationService/BeginDeviceAuthorization",
+      "muster.identity.v1.DeviceAuthorizationService/CompleteDeviceAuthorization",
       "muster.identity.v1.UserService/AcceptInvite",
       "muster.identity.v1.NotificationService/Unsubscribe",
       "muster.identity.v1.SsoLoginService/CheckSso",

@@ -3,14 +3,16 @@ import type { Caller, RequestMeta } from "@muster/kit";
 import { auditEvent } from "@muster/service";
 import { sessionRevoked } from "../emits/auth.ts";
 import { sessionEvents } from "../emits/platform.ts";
-import { deviceName } from "../rules/device-name.ts";
+import { sessionName } from "../rules/device-name.ts";
 import type { PrincipalRow } from "../rules/principal.ts";
+import { endApproved } from "../store/device-authorizations.ts";
+import { holdUser } from "../store/principals.ts";
 import { type EndReason, revokeSessions, type Which } from "../store/sessions.ts";
 
 /**
- * Ends session families of a user in the given transaction. Each one emits its message to the gateways, its
- * `session.logout` and, except for a sign-out, its audit row `session.revoke`. Returns the ids of messages to wait for
- * (appliedEverywhere).
+ * Ends session families of a user in the given transaction, and clients' sign-ins that were approved in them and are
+ * not complete. Each session emits its message to the gateways, its `session.logout` and, except for a sign-out,
+ * its audit row `session.revoke`. Returns the ids of messages to wait for (appliedEverywhere).
  */
 export async function endSessions(
   tx: Tx,
@@ -20,14 +22,18 @@ export async function endSessions(
   reason: EndReason,
   now: Date,
 ): Promise<string[]> {
+  // A client that completes its sign-in meanwhile holds this lock: its session is found here, or never begins.
+  if ("except" in which) await holdUser(tx, user.user_id);
   const ended = await revokeSessions(tx, user.user_id, which, reason, now);
-  return ended.map(({ id, user_agent }) => {
+  await endApproved(tx, user.user_id, which);
+  return ended.map((session) => {
+    const { id } = session;
     const message = sessionRevoked(id, user.user_id, now);
     tx.emit(message);
     for (const event of sessionEvents(who.meta, user, [{ type: "session.logout", sessionId: id, reason }], now)) {
       tx.emit(event);
     }
-    if (reason !== "logout") tx.emit(revocation(who, user, { id, device: deviceName(user_agent), reason }, now));
+    if (reason !== "logout") tx.emit(revocation(who, user, { id, device: sessionName(session), reason }, now));
     return message.msgId;
   });
 }

@@ -12,6 +12,7 @@ import { recordDomain } from "../emits/sso-facts.ts";
 import { ownerOf } from "../rules/owner.ts";
 import { forgetDomainProofs } from "../store/addresses.ts";
 import { revokeTenantApiKeys, type Tenant } from "../store/api-keys.ts";
+import { endTenantApproved } from "../store/device-authorizations.ts";
 import { deleteTenantDirectoryTokens } from "../store/directory/tokens.ts";
 import { endTenantEnrollmentKeys } from "../store/enrollment-keys.ts";
 import { disableTenantPrincipals } from "../store/service-principals.ts";
@@ -53,6 +54,7 @@ export async function revokeTenant(
     const details = { keyPrefix: key.key_prefix, reason };
     recordFact(tx, who, key, { action: "api_key.revoke", details }, now);
   }
+  await endTenantApproved(tx, tenant);
   const sessions = await revokeTenantSessions(tx, tenant, reason, now);
   const change = announce(tx, { kind: "tenant", tenant: tenant.kind, id: tenant.id, revokedAt: now });
   const revoked = {

@@ -29,7 +29,7 @@ export type NewFamily = {
 
 /**
  * Prepares a sign-in of this user; `mfaAt` when a second factor was part of it, `newHash` when the password was
- * rehashed, `ssoProviderId` when an identity provider vouched for them.
+ * rehashed, `ssoProviderId` when an identity provider vouched for them, `clientName` of a client that they approved.
  */
 export function newFamily(
   deps: SessionFamilyDeps,
@@ -39,7 +39,13 @@ export function newFamily(
     mfaAt = null,
     newHash = null,
     ssoProviderId = null,
-  }: { mfaAt?: Date | null; newHash?: string | null; ssoProviderId?: string | null } = {},
+    clientName = null,
+  }: {
+    mfaAt?: Date | null;
+    newHash?: string | null;
+    ssoProviderId?: string | null;
+    clientName?: string | null;
+  } = {},
 ): NewFamily {
   const now = deps.now();
   const id = uuidv7(now.getTime());
@@ -58,6 +64,7 @@ export function newFamily(
         familySecret: deps.box.seal(secret, familyLocation(id)),
         mfaAt,
         ssoProviderId,
+        clientName,
         ipAddress: context.meta.clientAddress,
         userAgent: context.meta.userAgent,
         now,
@@ -66,7 +73,8 @@ export function newFamily(
       });
       await recordLogin(tx, principal.user_id, newHash, now);
       const method = ssoProviderId === null ? {} : { method: "sso", providerId: ssoProviderId };
-      const details = { mfa: mfaAt !== null, ...method };
+      const client = clientName === null ? {} : { clientName };
+      const details = { mfa: mfaAt !== null, ...method, ...client };
       tx.emit(userEvent({ ...context, caller }, principal, { action: "user.login", details }, now));
       const began = { sessionId: id, mfa: mfaAt !== null };
       const facts = [

@@ -1,5 +1,6 @@
 import type { Database } from "@muster/db";
 import { counter, type Logger, type Repeating, repeatEvery } from "@muster/kit";
+import { removeExpiredDeviceAuthorizations } from "../store/device-authorizations.ts";
 import { removeExpiredSessions, removeRevokedSessions } from "../store/sessions.ts";
 
 const everyMs = 600_000;
@@ -20,6 +21,11 @@ const removed = counter(
 export async function cleanSessions({ db, retentionDays, now }: Omit<Deps, "log">): Promise<number> {
   const before = new Date(now().getTime() - retentionDays * dayMs);
   let total = 0;
+  // An hour later: until then an administrator finds in the database what a client was told.
+  const anHourAgo = new Date(now().getTime() - 3_600_000);
+  for (let rows = batchRows; rows === batchRows; ) {
+    rows = await removeExpiredDeviceAuthorizations(db, batchRows, anHourAgo);
+  }
   for (const remove of [removeRevokedSessions, removeExpiredSessions]) {
     for (let rows = batchRows; rows === batchRows; ) {
       rows = await remove(db, batchRows, before);

@@ -25,7 +25,7 @@ import { userEvent } from "../emits/audit.ts";
 import { sessionRevoked, userChanged } from "../emits/auth.ts";
 import { originOf } from "../emits/mail-queue.ts";
 import { tooManyFailures } from "../rules/attempt-limit.ts";
-import { deviceName } from "../rules/device-name.ts";
+import { sessionName } from "../rules/device-name.ts";
 import { managedBy } from "../rules/directory/managed-by.ts";
 import { tokenHash } from "../rules/opaque-token.ts";
 import { checkNewPassword } from "../rules/password-policy.ts";
@@ -197,7 +197,7 @@ async function revokeOwnSession(deps: AccountDeps, context: CallContext, id: str
 function sessionMessage(row: OwnSession, currentId: string): SessionInfo {
   return create(SessionInfoSchema, {
     id: row.id,
-    device: deviceName(row.user_agent),
+    device: sessionName(row),
     userAgent: row.user_agent ?? "",
     ipAddress: row.ip_address ?? "",
     createdAt: timestampFromDate(row.created_at),
@@ -205,6 +205,7 @@ function sessionMessage(row: OwnSession, currentId: string): SessionInfo {
     expiresAt: timestampFromDate(row.ends_at),
     mfaAt: row.mfa_at ? timestampFromDate(row.mfa_at) : undefined,
     current: row.id === currentId,
+    clientName: row.client_name ?? "",
   });
 }
 

@@ -22,6 +22,10 @@ const systems: readonly [RegExp, string][] = [
  */
 const program = /^([A-Za-z][\w-]{0,31})(\/\d{1,5}(?:\.\d{1,5}){0,3})?(?![^\s(/])/;
 
+/** What people would call the client of a session: `CLI: laptop` when they approved it by its own name. */
+export const sessionName = (session: { client_name: string | null; user_agent: string | null }): string =>
+  session.client_name === null ? deviceName(session.user_agent) : `CLI: ${session.client_name}`;
+
 /** What people would call the client of a user agent: `Firefox on Linux`, `curl/8.1`; it is the client's own word. */
 export function deviceName(userAgent: string | null): string {
   if (!userAgent) return "Unknown device";

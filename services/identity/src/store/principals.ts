@@ -40,6 +40,16 @@ export async function readPrincipal(tx: Tx, userId: string): Promise<PrincipalRo
   return row ?? null;
 }
 
+/**
+ * Locks a user until the transaction ends, against changes of standing, factors and password; false unless active.
+ * Always before sessions and authorizations.
+ */
+export async function holdUser(tx: Tx, userId: string): Promise<boolean> {
+  const [user] = await tx.query<{ status: string }>(sql`
+    SELECT status FROM users WHERE id = ${userId} FOR NO KEY UPDATE`);
+  return user?.status === "active";
+}
+
 /** Records a sign-in, and a stronger hash of the same password when there is one. */
 export async function recordLogin(tx: Tx, userId: string, newHash: string | null, now: Date): Promise<void> {
   await tx.execute(sql`

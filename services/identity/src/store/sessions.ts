@@ -15,6 +15,8 @@ export type SessionRow = {
   began_by: "password" | "sso";
 };
 
+export type LockedSession = SessionRow & { sso_provider_id: string | null };
+
 export type NewSession = {
   id: string;
   userId: string;
@@ -24,6 +26,8 @@ export type NewSession = {
   mfaAt: Date | null;
   /** The identity provider that vouched for the user; null for a password. */
   ssoProviderId: string | null;
+  /** What a client calls itself that a user approved in a browser; null for all others. */
+  clientName: string | null;
   ipAddress: string | null;
   userAgent: string | null;
   now: Date;
@@ -44,10 +48,11 @@ export async function findSession(db: Database, id: string): Promise<SessionRow 
 
 export async function insertSession(tx: Tx, s: NewSession): Promise<void> {
   await tx.execute(sql`
-    INSERT INTO sessions (id, user_id, partner_id, org_id, family_secret, mfa_at, began_by, sso_provider_id, ip_address,
-                          user_agent, created_at, rotated_at, idle_expires_at, expires_at)
+    INSERT INTO sessions (id, user_id, partner_id, org_id, family_secret, mfa_at, began_by, sso_provider_id, client_name,
+                          ip_address, user_agent, created_at, rotated_at, idle_expires_at, expires_at)
     VALUES (${s.id}, ${s.userId}, ${s.partnerId}, ${s.orgId}, ${s.familySecret}, ${s.mfaAt},
-            ${s.ssoProviderId === null ? "password" : "sso"}, ${s.ssoProviderId}, ${s.ipAddress}, ${s.userAgent}, ${s.now}, ${s.now}, ${s.idleExpiresAt}, ${s.expiresAt})`);
+            ${s.ssoProviderId === null ? "password" : "sso"}, ${s.ssoProviderId}, ${s.clientName}, ${s.ipAddress}, ${s.userAgent},
+            ${s.now}, ${s.now}, ${s.idleExpiresAt}, ${s.expiresAt})`);
 }
 
 /** Moves the family from generation n to n + 1; false after a concurrent rotation, or when the family has ended. */
@@ -78,7 +83,7 @@ export type EndReason =
   | "sso_required";
 
 /** The fields of a family that has just ended, as they are announced. */
-export type EndedSession = { id: string; user_agent: string | null };
+export type EndedSession = { id: string; user_agent: string | null; client_name: string | null };
 
 /** Which families of a user: one, all, or all but one. */
 export type Which = { only: string } | { except: string | null };
@@ -95,13 +100,14 @@ export async function revokeSessions(
   return tx.query<EndedSession>(sql`
     UPDATE sessions SET revoked_at = ${now}, revoke_reason = ${reason}
     WHERE user_id = ${userId} AND ${wanted} AND revoked_at IS NULL AND idle_expires_at > ${now} AND expires_at > ${now}
-    RETURNING id, user_agent`);
+    RETURNING id, user_agent, client_name`);
 }
 
 /** The family, locked against other refreshes until the transaction ends; null when it does not exist. */
-export async function lockSession(tx: Tx, id: string): Promise<SessionRow | null> {
-  const [row] = await tx.query<SessionRow>(sql`
-    SELECT id AS session_id, user_id, generation, family_secret, mfa_at, rotated_at, idle_expires_at, expires_at, revoked_at, began_by
+export async function lockSession(tx: Tx, id: string): Promise<LockedSession | null> {
+  const [row] = await tx.query<LockedSession>(sql`
+    SELECT id AS session_id, user_id, generation, family_secret, mfa_at, rotated_at, idle_expires_at, expires_at, revoked_at, began_by,
+           sso_provider_id
     FROM sessions WHERE id = ${id} FOR UPDATE`);
   return row ?? null;
 }
@@ -110,6 +116,7 @@ export type OwnSession = {
   id: string;
   ip_address: string | null;
   user_agent: string | null;
+  client_name: string | null;
   mfa_at: Date | null;
   created_at: Date;
   rotated_at: Date;
@@ -131,7 +138,7 @@ export async function listOwnSessions(
   const offset = page.cursor === null ? (page.page - 1) * page.limit : 0;
   const rows = await db.read<OwnSession>(
     who,
-    sql`SELECT id, ip_address, user_agent, mfa_at, created_at, rotated_at, least(idle_expires_at, expires_at) AS ends_at
+    sql`SELECT id, ip_address, user_agent, client_name, mfa_at, created_at, rotated_at, least(idle_expires_at, expires_at) AS ends_at
         FROM sessions WHERE ${active}
           AND (${time}::timestamptz IS NULL OR (created_at, id) < (${time}::timestamptz, ${id}::uuid))
         ORDER BY created_at DESC, id DESC LIMIT ${page.limit + 1} OFFSET ${offset}`,

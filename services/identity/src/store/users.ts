@@ -6,6 +6,7 @@ import type { ClaimedAddress, Proof } from "../rules/address-owner.ts";
 import type { Standing } from "../rules/changed-user.ts";
 import type { OrgGrant } from "../rules/delegation.ts";
 import type { NewUser } from "../rules/new-user.ts";
+import { endApproved } from "./device-authorizations.ts";
 import { findByWords, mostFound } from "./user-search.ts";
 
 export type UserRow = {
@@ -150,6 +151,7 @@ export async function disableUser(tx: Tx, id: string, now: Date): Promise<{ row:
     UPDATE users SET status = 'disabled', version = version + 1, updated_at = ${now} WHERE id = ${id} RETURNING version`);
   await tx.execute(sql`
     UPDATE sessions SET revoked_at = ${now}, revoke_reason = 'user disabled' WHERE user_id = ${id} AND revoked_at IS NULL`);
+  await endApproved(tx, id, { except: null });
   await tx.execute(sql`DELETE FROM invites WHERE user_id = ${id} AND accepted_at IS NULL`);
   return { row: await readUser(tx, id), version: written(disabled).version };
 }

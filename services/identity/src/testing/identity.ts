@@ -6,6 +6,7 @@ import { type Caller, createLogger, permissions, secretBox, systemCaller, uuidv7
 import { type AuditEvent, AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
 import { TenantChangedSchema } from "@muster/proto/muster/events/v1/tenancy_pb";
 import { AccountService } from "@muster/proto/muster/identity/v1/account_pb";
+import { DeviceAuthorizationService } from "@muster/proto/muster/identity/v1/device_authorization_pb";
 import { MfaService } from "@muster/proto/muster/identity/v1/mfa_pb";
 import { NotificationService } from "@muster/proto/muster/identity/v1/notification_pb";
 import { PasskeyService } from "@muster/proto/muster/identity/v1/passkey_pb";
@@ -18,8 +19,10 @@ import { applyTenants, tenantMigrations } from "@muster/service";
 import { callers, testDatabase, testPort } from "@muster/testing";
 import { accessTokens } from "../crypto/access-tokens.ts";
 import { passwords } from "../crypto/passwords.ts";
+import { userCodeHashes } from "../crypto/user-code-hashes.ts";
 import { mailQueue } from "../emits/mail-queue.ts";
 import { accountService } from "../rpc/account.ts";
+import { deviceAuthorizationService } from "../rpc/device-authorization.ts";
 import { mfaService } from "../rpc/mfa.ts";
 import { notificationService } from "../rpc/notification.ts";
 import { passkeyService } from "../rpc/passkey.ts";
@@ -101,6 +104,15 @@ export async function startTestIdentity(limits: Partial<LoginLimits> = {}) {
     register(MfaService, mfaService(factors)),
     register(PasskeyService, passkeyService({ ...factors, relyingParty })),
     register(AccountService, accountService({ ...factors, forgotLimits })),
+    register(
+      DeviceAuthorizationService,
+      deviceAuthorizationService({
+        ...sessions,
+        system: systemCaller("identity"),
+        userCodeHashes: userCodeHashes(sealing),
+        deviceLimits: { started: fiveMinutes(100), wrongCodes: fiveMinutes(10) },
+      }),
+    ),
     register(UserService, userService(userDeps)),
     register(RoleService, roleService(userDeps)),
     register(RefusalService, refusalService(userDeps)),
@@ -189,6 +201,8 @@ export async function startTestIdentity(limits: Partial<LoginLimits> = {}) {
     passkeysAs: (caller: Caller) => port.client(PasskeyService, caller),
     accountAs: (caller: Caller, address = "192.0.2.7") =>
       port.client(AccountService, caller, { clientAddress: address }),
+    devicesAs: (caller: Caller, address = "192.0.2.7") =>
+      port.client(DeviceAuthorizationService, caller, { clientAddress: address }),
     sessionDeps: sessions,
     userDeps,
     notifications,

@@ -17,6 +17,9 @@ export const oneRowOfEach = ({ id, partnerId, orgId, siteId }: Ids): string => `
   INSERT INTO user_sites (user_id, site_id, partner_id, org_id) VALUES ('${id}', '${siteId}', '${partnerId}', '${orgId}');
   INSERT INTO sessions (id, user_id, partner_id, org_id, family_secret, created_at, rotated_at, idle_expires_at, expires_at)
     VALUES ('${id}', '${id}', '${partnerId}', '${orgId}', '${id}', now(), now(), now(), now());
+  INSERT INTO device_authorizations (id, device_hash, user_hash, client_name, interval_seconds, status, user_id, partner_id,
+                                     org_id, session_id, created_at, expires_at)
+    VALUES ('${id}', '${id}', '${id}', 'C', 5, 'approved', '${id}', '${partnerId}', '${orgId}', '${id}', now(), now());
   INSERT INTO invites (id, user_id, partner_id, org_id, token_hash, created_at, expires_at)
     VALUES ('${id}', '${id}', '${partnerId}', '${orgId}', '${id}', now(), now());
   INSERT INTO user_totp (user_id, secret, created_at) VALUES ('${id}', '${id}', now());
