@@ -11,8 +11,14 @@ export const healthFields = {
   reason: z.string().meta({ description: "One sentence that says why." }),
 };
 
+/** Of a service of a version that reports none, while it runs beside this one in an upgrade or a roll-back. */
+const notReported = {
+  status: "healthy" as const,
+  reason: "The older version of the service that answered does not report health.",
+};
+
 export function healthStatusOf(message: Health | undefined): z.input<z.ZodObject<typeof healthFields>> {
-  if (!message) throw new Error("a service answered without the health of a record");
+  if (!message) return notReported;
   return { status: healthFields.status.parse(message.status), reason: message.reason };
 }
 
