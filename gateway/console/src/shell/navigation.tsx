@@ -100,11 +100,13 @@ export function Navigation({ me, onGo }: { me: Me; onGo?: () => void }) {
   const { pathname } = useLocation();
   const current = entryOf(pathname)?.section;
   const { needs, summary } = useAttention(orgId);
-  const count = (kind: string) => needs.filter((need) => need.kind === kind && need.tone === "bad").length;
+  const count = (kind: string) => needs.filter((need) => need.kind === kind).length;
   const failing: Partial<Record<SectionName, number>> = {
     releases: count("rollout"),
     webhooks: count("webhook"),
-    streams: count("stream"),
+    streams: count("audit_stream"),
+    signIn: count("sso_provider"),
+    directory: count("directory"),
   };
   const devices = summary?.byStatus.reduce((sum, each) => sum + (each.status === "decommissioned" ? 0 : each.count), 0);
   return (

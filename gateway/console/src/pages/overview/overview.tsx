@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { CircleAlert, CircleCheck, Clock, Laptop, TriangleAlert } from "lucide-react";
+import { Laptop } from "lucide-react";
 import { useGet } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
 import { to } from "../../parts/links.ts";
@@ -7,7 +7,7 @@ import { useMe } from "../../parts/me.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { EmptyState, FailureState, Loading } from "../../parts/states.tsx";
 import { useNow } from "../../parts/time.tsx";
-import { type Needed, useAttention } from "../../parts/use-attention.ts";
+import { useAttention } from "../../parts/use-attention.ts";
 import { useFilters } from "../../parts/use-filters.ts";
 import { greeting, needsSentence } from "../../rules/greeting.ts";
 import { whyNot } from "../../rules/why-not.ts";
@@ -15,6 +15,7 @@ import { LastVerified } from "../audit/last-verified.tsx";
 import { AgentVersions } from "./agent-versions.tsx";
 import { ChangesByUsers } from "./changes-by-users.tsx";
 import { Fleet } from "./fleet.tsx";
+import { Needs } from "./needs.tsx";
 import styles from "./overview.module.css";
 import { RunningRollouts } from "./running-rollouts.tsx";
 import { SecurityEvents } from "./security-events.tsx";
@@ -26,7 +27,7 @@ export function Overview() {
   const [{ orgId }] = useFilters();
   const chosenOrgId = me.orgId ?? orgId;
   const may = (operation: string) => whyNot(me, operation) === null;
-  const { needs, isLoading, failure, summary } = useAttention(orgId);
+  const { needs, isLoading, failure, summary, unknownKinds, cutKinds } = useAttention(orgId);
   const now = useNow(60_000);
   return (
     <>
@@ -36,7 +37,15 @@ export function Overview() {
         sub={isLoading ? "Looking for what needs attention …" : failure ? null : needsSentence(needs.length)}
       />
       {failure ? <FailureState failure={failure} /> : null}
-      {isLoading && needs.length === 0 ? <Loading what="Loading what needs attention" /> : <Needs of={needs} />}
+      {isLoading ? <Loading what="Loading what needs attention" /> : null}
+      {!isLoading && !failure && may("GET /api/v1/attention") ? (
+        <Needs
+          of={needs}
+          unknownKinds={unknownKinds}
+          cutKinds={cutKinds}
+          isEverywhere={me.scope !== "organization" && !orgId}
+        />
+      ) : null}
       {may("GET /api/v1/devices") ? <FirstDevice orgId={orgId} /> : null}
       <div className={styles.grid}>
         {may("GET /api/v1/devices/summary") ? <Fleet orgId={orgId} summary={summary} /> : null}
@@ -59,40 +68,6 @@ export function Overview() {
         </Section>
       ) : null}
     </>
-  );
-}
-
-const icons = { rollout: CircleAlert, webhook: TriangleAlert, stream: TriangleAlert, key: Clock, devices: Laptop };
-
-/** What needs attention, each with its one next step. */
-function Needs({ of }: { of: readonly Needed[] }) {
-  if (of.length === 0) {
-    return (
-      <ul className={styles.needs}>
-        <li data-tone="good">
-          <CircleCheck size={17} aria-hidden />
-          <p className="soft">No rollout is halted, nothing fails, and no key ends within two weeks.</p>
-        </li>
-      </ul>
-    );
-  }
-  return (
-    <ul className={styles.needs} aria-label="What needs attention">
-      {of.map(({ key, kind, tone, title, why, link, verb }) => {
-        const Icon = icons[kind];
-        return (
-          <li key={key} data-tone={tone}>
-            <Icon size={17} aria-hidden />
-            <p>
-              <b>{title}</b> <span className="soft">{why}</span>
-            </p>
-            <Link {...link} className="button">
-              {verb}
-            </Link>
-          </li>
-        );
-      })}
-    </ul>
   );
 }
 
