@@ -39,6 +39,10 @@ type ListPageProps<P extends ListPath> = {
   actions?: ReactNode | ((shown: Shown) => ReactNode);
   /** What can be done with rows that are selected; without it none can be. */
   bulk?: (rows: readonly ItemOf<P>[], clear: () => void) => ReactNode;
+  /** Filters that count while the address has no others of these names. */
+  defaults?: FiltersOf<P>;
+  /** Further controls among the filters. */
+  controls?: ReactNode;
   /** Whether the API knows a time, as `from` and `to`. */
   hasTimeRange?: true;
   /** Section whose other pages are shown as tabs. */
@@ -55,10 +59,20 @@ export type Shown = { columns: readonly string[] | null; total: number | null };
 /** A list of the API as a page, in each of its states. */
 export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
   const { title, path, at, filters: names, text, choices = [], labels, columns, everyMs } = props;
-  const { empty, actions, section, bulk, noun = title.toLowerCase(), about, hasTimeRange = false } = props;
+  const {
+    empty,
+    actions,
+    section,
+    bulk,
+    noun = title.toLowerCase(),
+    about,
+    hasTimeRange = false,
+    defaults,
+    controls,
+  } = props;
   const notAllowed = useWhyNot(`GET ${path}`);
   const [filters, change] = useFilters();
-  const query: Filters & FiltersOf<P> = pickFilters(filters, names) as FiltersOf<P>;
+  const query: Filters & FiltersOf<P> = pickFilters({ ...defaults, ...filters }, names) as FiltersOf<P>;
   const params = { ...(at ? { path: at } : {}), query };
   const isAllowed = notAllowed === null;
   // In another order than newest first, new rows cannot be identified.
@@ -119,6 +133,7 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
       {section ? <Tabs section={section} label={`Pages beside ${title}`} /> : null}
       <FilterBar {...(text ? { text } : {})} choices={choices} {...(labels ? { labels } : {})}>
         {hasTimeRange ? <TimeRange /> : null}
+        {controls}
       </FilterBar>
       <UnknownFilters filters={filters} names={names} change={change} />
       <ListFailure list={list} />

@@ -10,6 +10,8 @@ import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Instant } from "../../parts/time.tsx";
 import { pickFilters, useFilters } from "../../parts/use-filters.ts";
+import { claimedActorIn } from "../../rules/claimed-actor.ts";
+import { machineActions } from "../../rules/machine-actions.ts";
 import { categories, results } from "./audit-filters.ts";
 
 /** Filters that list, search and export know; the text is one of the search alone. */
@@ -23,14 +25,22 @@ const commonFilters = [
   "result",
   "resource",
   "resourceId",
+  "excludeActions",
   "from",
   "to",
 ] as const;
+
+/** Whoever looks for one of these gets every row of it. */
+const narrowing = ["q", "user", "actorId", "action", "actions", "resource", "resourceId"] as const;
+/** The name of no action: excluding it excludes nothing. */
+const noAction = "none";
 
 /** The audit trail: who did what, newest first. */
 export function Audit() {
   const [filters, change] = useFilters();
   const { orgId, q } = filters;
+  const isNarrowed = narrowing.some((name) => filters[name]);
+  const defaults = isNarrowed ? {} : { excludeActions: machineActions.join(",") };
   return (
     <ListPage
       title="Audit"
@@ -53,7 +63,22 @@ export function Audit() {
         resourceId: "Resource",
       }}
       hasTimeRange
-      actions={(shown) => (q ? null : <ExportButton filters={pickFilters(filters, commonFilters)} shown={shown} />)}
+      defaults={defaults}
+      controls={
+        isNarrowed ? null : (
+          <label>
+            <input
+              type="checkbox"
+              checked={filters.excludeActions === noAction}
+              onChange={({ target }) => change({ excludeActions: target.checked ? noAction : undefined })}
+            />{" "}
+            Rows of machines, and sign-ins
+          </label>
+        )
+      }
+      actions={(shown) =>
+        q ? null : <ExportButton filters={pickFilters({ ...defaults, ...filters }, commonFilters)} shown={shown} />
+      }
       columns={columns({ orgId, change })}
       empty={<EmptyState title="Nothing has been recorded yet." />}
     />
@@ -79,17 +104,26 @@ function columns({
       title: "Actor",
       exported: ["actorEmail", "actorName", "actorType"],
       width: "15rem",
-      cell: ({ user, actorType }) => {
+      cell: ({ user, actorType, details }) => {
+        const claimed = claimedActorIn(details);
         const name = user.name ?? user.email ?? (actorType === "agent" ? <NameOf id={user.id} /> : actorType);
         return (
-          <button
-            type="button"
-            data-weight="link"
-            onClick={() => change({ actorId: user.id })}
-            data-tip="Only this actor's rows"
-          >
-            {name}
-          </button>
+          <>
+            <button
+              type="button"
+              data-weight="link"
+              onClick={() => change({ actorId: user.id })}
+              data-tip="Only this actor's rows"
+            >
+              {name}
+            </button>
+            {claimed ? (
+              <span className="soft" data-tip={claimed}>
+                {" "}
+                claims another
+              </span>
+            ) : null}
+          </>
         );
       },
     },

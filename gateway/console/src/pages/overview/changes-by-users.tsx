@@ -17,6 +17,7 @@ import { to, toRecord } from "../../parts/links.ts";
 import { FailureState, Loading } from "../../parts/states.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 import { actionWords, actorOf, isByUser } from "../../rules/action-words.ts";
+import { machineActions } from "../../rules/machine-actions.ts";
 
 const icons: readonly (readonly [RegExp, LucideIcon])[] = [
   [/^(device|agent\b|site)/, Laptop],
@@ -30,14 +31,6 @@ const icons: readonly (readonly [RegExp, LucideIcon])[] = [
 
 const iconOf = (action: string) => icons.find(([pattern]) => pattern.test(action))?.[1] ?? ScrollText;
 
-/** What programs write by themselves, day and night. */
-export const machineActions = [
-  "user.login",
-  "user.logout",
-  "agent.logs.submit",
-  "agent.eventlogs.submit",
-  "agent.token.rotate",
-] as const;
 const most = 8;
 
 /** What people changed last; agents' own entries and sign-ins are left out. */
