@@ -1,6 +1,7 @@
-import { Building2, Laptop, type LucideIcon, ScrollText, Webhook } from "lucide-react";
+import { Building2, KeyRound, Laptop, type LucideIcon, ScrollText, UserRound, Webhook } from "lucide-react";
 import { useGet } from "../api/queries.ts";
-import { type PageLink, toRecord } from "../parts/links.ts";
+import { type PageLink, to, toRecord } from "../parts/links.ts";
+import { isAddress } from "../rules/ip-address.ts";
 import { type Me, whyNot } from "../rules/why-not.ts";
 
 /** Records of one kind that are shown at most. */
@@ -15,6 +16,17 @@ export function useRecords(me: Me, words: string, orgId: string | undefined, isW
   const ofTenants = { search: words, limit: String(most), skipCount: "true" };
   const hooksOf = me.orgId ?? orgId;
   const devices = useGet("/api/v1/devices", { params: { query } }, enabled("GET /api/v1/devices"));
+  const { search: _search, ...ofDevices } = query;
+  const bySerial = useGet(
+    "/api/v1/devices",
+    { params: { query: { ...ofDevices, serialNumber: words } } },
+    { enabled: isWanted && /\d/.test(words) && whyNot(me, "GET /api/v1/devices") === null },
+  );
+  const byAddress = useGet(
+    "/api/v1/devices",
+    { params: { query: { ...ofDevices, address: words } } },
+    { enabled: isWanted && isAddress(words) && whyNot(me, "GET /api/v1/devices") === null },
+  );
   const users = useGet("/api/v1/users", { params: { query } }, enabled("GET /api/v1/users"));
   const webhooks = useGet(
     hooksOf ? "/api/v1/webhooks" : "/api/v1/webhooks/all",
@@ -28,9 +40,9 @@ export function useRecords(me: Me, words: string, orgId: string | undefined, isW
     { enabled: isWanted && me.scope !== "organization" && whyNot(me, "GET /api/v1/orgs/organizations") === null },
   );
   const sites = useGet("/api/v1/orgs/sites", { params: { query } }, enabled("GET /api/v1/orgs/sites"));
-  const all = [devices, users, webhooks, keys, organizations, sites];
+  const all = [devices, bySerial, byAddress, users, webhooks, keys, organizations, sites];
   return {
-    devices: devices.data?.data ?? [],
+    devices: uniqueById([devices, bySerial, byAddress].flatMap(({ data }) => data?.data ?? [])),
     users: users.data?.data ?? [],
     webhooks: webhooks.data?.data ?? [],
     keys: keys.data?.data ?? [],
@@ -39,6 +51,10 @@ export function useRecords(me: Me, words: string, orgId: string | undefined, isW
     isSearching: all.some(({ isLoading }) => isLoading),
   };
 }
+
+const uniqueById = <R extends { id: string }>(records: readonly R[]): R[] => [
+  ...new Map(records.map((record) => [record.id, record])).values(),
+];
 
 /** The record with an id that was pasted, of the kinds that the user may see. */
 export function useRecordOfId(me: Me, id: string | null): { found: Found[]; isSearching: boolean } {
@@ -52,6 +68,8 @@ export function useRecordOfId(me: Me, id: string | null): { found: Found[]; isSe
     params,
     enabled("GET /api/v1/orgs/organizations/{id}"),
   );
+  const user = useGet("/api/v1/users/{id}", params, enabled("GET /api/v1/users/{id}"));
+  const key = useGet("/api/v1/api-keys/{id}", params, enabled("GET /api/v1/api-keys/{id}"));
   if (id === null) return { found: [], isSearching: false };
   const path = { id };
   const found = [
@@ -63,6 +81,20 @@ export function useRecordOfId(me: Me, id: string | null): { found: Found[]; isSe
       : []),
     ...(webhook.data
       ? [{ key: id, title: webhook.data.name, note: "webhook", icon: Webhook, link: toRecord("/webhooks/$id", path) }]
+      : []),
+    ...(user.data
+      ? [{ key: id, title: user.data.name, note: "person", icon: UserRound, link: toRecord("/people/$id", path) }]
+      : []),
+    ...(key.data
+      ? [
+          {
+            key: id,
+            title: key.data.name,
+            note: `API key ${key.data.keyPrefix}`,
+            icon: KeyRound,
+            link: to("/keys", { orgId: key.data.orgId, search: key.data.keyPrefix }),
+          },
+        ]
       : []),
     ...(organization.data
       ? [
@@ -76,5 +108,5 @@ export function useRecordOfId(me: Me, id: string | null): { found: Found[]; isSe
         ]
       : []),
   ];
-  return { found, isSearching: [device, row, webhook, organization].some(({ isLoading }) => isLoading) };
+  return { found, isSearching: [device, row, webhook, organization, user, key].some(({ isLoading }) => isLoading) };
 }
