@@ -9,7 +9,16 @@ type Rollout = BodyOf<"/api/v1/agent-versions/rollouts/{id}/progress">["rollout"
 const share = (part: number, all: number) => ({ "--share": `${(part / Math.max(1, all)) * 100}%` }) as CSSProperties;
 
 /** The waves in their order: which are open, and what the next one waits for. */
-export const Waves = ({ waves, successPercent }: { waves: readonly Wave[]; successPercent: number | null }) => (
+export const Waves = ({
+  waves,
+  counts,
+  successPercent,
+}: {
+  waves: readonly Wave[];
+  /** Devices of each wave; empty while that is not known. */
+  counts: readonly number[];
+  successPercent: number | null;
+}) => (
   <Section
     title="Waves"
     {...(successPercent === null ? {} : { action: <p>the next opens by itself at {successPercent} % success</p> })}
@@ -21,6 +30,11 @@ export const Waves = ({ waves, successPercent }: { waves: readonly Wave[]; succe
             <b>
               {at + 1} {name}
             </b>
+            {counts[at] === undefined ? null : (
+              <div className="soft number">
+                {counts[at].toLocaleString()} {counts[at] === 1 ? "device" : "devices"}
+              </div>
+            )}
           </span>
           <span className={styles.track} aria-hidden>
             <i data-tone={isNewest ? "run" : "good"} style={share(state === "open" ? 1 : 0, 1)} />

@@ -14,6 +14,7 @@ import styles from "./rollout.module.css";
 import { FailureBars, Waves } from "./rollout-bars.tsx";
 import { RolloutDevices } from "./rollout-devices.tsx";
 import { RolloutStatus } from "./rollout-status.tsx";
+import { useWaveCounts } from "./use-wave-counts.ts";
 
 type ProgressBody = BodyOf<"/api/v1/agent-versions/rollouts/{id}/progress">;
 type Rollout = ProgressBody["rollout"];
@@ -23,6 +24,7 @@ export function RolloutPage() {
   const id = useRecordId("/releases/rollouts/$id");
   const params = { path: { id } };
   const progress = useGet("/api/v1/agent-versions/rollouts/{id}/progress", { params }, { everyMs: 5_000 });
+  const counts = useWaveCounts(progress.data?.rollout.rings ?? []);
   if (!progress.data) return <RecordState title="Rollout" of={progress} />;
   const { rollout, buckets, expectedEnd } = progress.data;
   const name = `${rollout.component} ${rollout.version}`;
@@ -47,7 +49,7 @@ export function RolloutPage() {
       />
       <Halts of={rollout} />
       <div className={styles.sides}>
-        <Waves waves={wavesOf(rollout)} successPercent={rollout.waveSuccessPercent} />
+        <Waves waves={wavesOf(rollout)} counts={counts} successPercent={rollout.waveSuccessPercent} />
         <FailureBars rollout={rollout} limit={limitOf(rollout)} />
       </div>
       <div className={styles.sides}>

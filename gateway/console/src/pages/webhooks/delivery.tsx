@@ -4,6 +4,7 @@ import { api } from "../../api/api.ts";
 import { dataOf, Failed, useForget, useGet } from "../../api/queries.ts";
 import { Facts, Json, Section } from "../../parts/facts.tsx";
 import { toRecord } from "../../parts/links.ts";
+import { NameOf } from "../../parts/name-of.tsx";
 import { Operation } from "../../parts/operation.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import plain from "../../parts/plain-table.module.css";
@@ -12,6 +13,7 @@ import { RecordState } from "../../parts/record-state.tsx";
 import { Said } from "../../parts/states.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
 import { failureSentence } from "../../rules/failure-sentence.ts";
+import { AttemptStrip } from "./attempt-strip.tsx";
 
 /** One delivery with each of its attempts. */
 export function DeliveryPage() {
@@ -55,12 +57,13 @@ export function DeliveryPage() {
             ["Answer", data.responseStatus === null ? null : String(data.responseStatus)],
             ["Error", data.errorMessage],
             ["Source", data.source === null ? null : { platform: "Muster", api: "Posted by a caller" }[data.source]],
-            ["Posted by", data.postedBy ? <code key="by">{data.postedBy.id}</code> : null],
+            ["Posted by", data.postedBy ? <NameOf key="by" id={data.postedBy.id} /> : null],
             ["Id", <code key="id">{data.id}</code>],
           ]}
         />
       </Section>
       <Section title="Attempts">
+        <AttemptStrip of={data.attempts} />
         <PlainTable columns={["No.", "Began", "Answer", "Time", "Text"]}>
           {data.attempts.map((attempt) => (
             <tr key={attempt.number}>
