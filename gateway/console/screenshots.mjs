@@ -33,15 +33,17 @@ const pages = [
   [`/${orgQuery}`, "Search or run"],
   ["/welcome"],
   [`/devices${orgQuery}`],
+  [`/devices/add${orgQuery}`],
   [`/groups${orgQuery}`, "New group"],
   [`/audit${orgQuery}`],
   [`/audit/reports${orgQuery}`],
   [`/audit/streams${orgQuery}`, "New stream"],
+  [`/audit/exports${orgQuery}`, "New export"],
   [`/audit/retention${orgQuery}`],
   [`/webhooks${orgQuery}`, "New webhook"],
   [`/keys${orgQuery}`, "New API key"],
   [`/keys/principals${orgQuery}`, "New service principal"],
-  [`/keys/enrollment${orgQuery}`],
+  [`/keys/enrollment${orgQuery}`, "New enrollment key"],
   [`/people${orgQuery}`, "Invite"],
   [`/roles${orgQuery}`, "New role"],
   ["/orgs", "New organization"],
@@ -49,11 +51,14 @@ const pages = [
   ["/partners", "New partner"],
   [`/settings/sso${orgQuery}`, "New provider"],
   [`/settings/domains${orgQuery}`],
+  [`/settings/directories${orgQuery}`, "New directory"],
   ["/settings/partner"],
   ["/settings/branding"],
   ["/operations"],
-  ["/releases"],
+  ["/releases", "Publish …"],
   ["/releases/rollouts"],
+  ["/releases/templates"],
+  ["/releases/new-rollout"],
   ["/profile"],
 ];
 /** Lists whose first row is opened, too. */
@@ -68,6 +73,7 @@ const opened = [
   "sites",
   "partners",
   "settings-sso",
+  "settings-directories",
 ];
 
 mkdirSync(folder, { recursive: true });
