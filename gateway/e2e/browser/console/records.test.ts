@@ -314,6 +314,26 @@ inChromium("records in the console", (visit) => {
       expect({ path, wide }).toEqual({ path, wide: [0, 0] });
       await visitor.expectAccessible();
     }
+    const others = [
+      "/groups",
+      "/devices/add",
+      "/audit/reports",
+      "/audit/streams",
+      "/audit/exports",
+      "/audit/retention",
+    ];
+    const more = [
+      "/keys/principals",
+      "/keys/enrollment",
+      "/settings/sso",
+      "/settings/domains",
+      "/settings/directories",
+    ];
+    for (const path of [...others, ...more, "/releases", "/releases/rollouts", "/welcome", "/orgs"]) {
+      await visitor.go(path);
+      const wide = await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth");
+      expect({ path, wide }).toEqual({ path, wide: 0 });
+    }
     await below.getByRole("button", { name: "More" }).click();
     await page.getByRole("dialog").getByRole("link", { name: "Keys" }).click();
     await page.getByRole("heading", { level: 1, name: "API keys" }).waitFor();

@@ -38,6 +38,38 @@ inChromium("views of lists in the console", (visit) => {
     await page.getByRole("link", { name: "db-01" }).waitFor({ state: "detached" });
   });
 
+  visit("a form says why it was not sent, keeps its input, and is sent once the API answers", async (visitor) => {
+    const { cluster, page } = visitor;
+    const { admin } = await tenantWithAdmins(cluster);
+    const dialog = page.getByRole("dialog");
+    await visitor.signIn(admin, "/devices?search=web", admin.recoveryCodes[0]);
+    await page.getByRole("button", { name: "Views" }).click();
+    await dialog.getByLabel("Save the filters on screen as").fill("Web");
+    let answer: "busy" | "limited" | "nothing" | null = "limited";
+    visitor.losingTheGateway();
+    await page.route("**/api/v1/saved-views", (route) => {
+      if (route.request().method() !== "POST" || answer === null) return route.continue();
+      if (answer === "nothing") return route.abort("connectionrefused");
+      const [status, code] = answer === "busy" ? [503, "unavailable"] : [429, "rate_limited"];
+      const json = { code, error: "Refused", requestId: "r-1" };
+      return route.fulfill({ status: Number(status), headers: { "retry-after": "30" }, json });
+    });
+    for (const [kind, sentence] of [
+      ["limited", "Too many attempts. Try again in 30 seconds."],
+      ["busy", "A part of Muster does not answer at the moment."],
+      ["nothing", "Muster cannot be reached."],
+    ] as const) {
+      answer = kind;
+      await dialog.getByRole("button", { name: "Save view" }).click();
+      await dialog.getByText(sentence).waitFor();
+      expect(await dialog.getByLabel("Save the filters on screen as").inputValue()).toBe("Web");
+    }
+    await visitor.expectAccessible();
+    answer = null;
+    await dialog.getByRole("button", { name: "Save view" }).click();
+    await page.getByText("The view “Web” is saved.").waitFor();
+  });
+
   visit("a device shows the load that its agent reported, in percent", async (visitor) => {
     const { cluster, page } = visitor;
     const { partnerId, orgId, admin } = await tenantWithAdmins(cluster);
