@@ -3,6 +3,7 @@ import type { CSSProperties } from "react";
 import type { BodyOf } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
 import { to } from "../../parts/links.ts";
+import { FleetHistory } from "./fleet-history.tsx";
 import styles from "./overview.module.css";
 
 const shown = [
@@ -16,9 +17,12 @@ const shown = [
 export function Fleet({
   orgId,
   summary,
+  hasHistory,
 }: {
   orgId: string | undefined;
   summary: BodyOf<"/api/v1/devices/summary"> | undefined;
+  /** Whether the user may see whole organizations, which alone are counted over time. */
+  hasHistory: boolean;
 }) {
   const of = (status: string) => summary?.byStatus.find((each) => each.status === status);
   const all = shown.reduce((sum, [status]) => sum + (of(status)?.count ?? 0), 0);
@@ -46,6 +50,7 @@ export function Fleet({
           ))}
         </div>
       ) : null}
+      {hasHistory ? <FleetHistory orgId={orgId} /> : null}
     </Section>
   );
 }

@@ -18,7 +18,7 @@ import { Fleet } from "./fleet.tsx";
 import { Needs } from "./needs.tsx";
 import styles from "./overview.module.css";
 import { RunningRollouts } from "./running-rollouts.tsx";
-import { SecurityEvents } from "./security-events.tsx";
+import { SignIns } from "./sign-ins.tsx";
 import { WebhookHealth } from "./webhook-health.tsx";
 
 /** The overview: what needs attention, then how everything is, then what people changed. */
@@ -48,11 +48,13 @@ export function Overview() {
       ) : null}
       {may("GET /api/v1/devices") ? <FirstDevice orgId={orgId} /> : null}
       <div className={styles.grid}>
-        {may("GET /api/v1/devices/summary") ? <Fleet orgId={orgId} summary={summary} /> : null}
+        {may("GET /api/v1/devices/summary") ? (
+          <Fleet orgId={orgId} summary={summary} hasHistory={me.siteIds === null} />
+        ) : null}
         {may("GET /api/v1/agent-versions") && may("GET /api/v1/devices") ? <AgentVersions orgId={orgId} /> : null}
       </div>
       <div className={styles.grid}>
-        {may("GET /api/v1/audit-logs/reports/security-events") ? <SecurityEvents orgId={chosenOrgId} /> : null}
+        {may("GET /api/v1/audit-logs/reports/sign-ins") ? <SignIns orgId={chosenOrgId} /> : null}
         {may("GET /api/v1/audit-logs/logs") ? <ChangesByUsers orgId={orgId} /> : null}
       </div>
       <div className={styles.grid}>

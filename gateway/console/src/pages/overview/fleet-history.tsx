@@ -1,0 +1,53 @@
+import { useState } from "react";
+import { useGet } from "../../api/queries.ts";
+import { Chart } from "../../parts/chart.tsx";
+import { Spans } from "../../parts/spans.tsx";
+import { FailureState, Loading } from "../../parts/states.tsx";
+import styles from "./overview.module.css";
+
+const spans = [
+  { value: "24", title: "24 h", step: "15m" },
+  { value: "168", title: "7 days", step: "1h" },
+  { value: "720", title: "30 days", step: "6h" },
+] as const;
+const [hourMs, freshMs] = [3_600_000, 300_000];
+
+const series = [
+  { name: "Online", tone: "good" },
+  { name: "Updating", tone: "run" },
+  { name: "To approve", tone: "warn" },
+  { name: "Offline", tone: "off" },
+] as const;
+
+/** The fleet over time, by state. */
+export function FleetHistory({ orgId }: { orgId: string | undefined }) {
+  const [hours, setHours] = useState<string>("168");
+  // One moment for as long as a span is shown: another one each time would be another request each time.
+  const [openedMs] = useState(Date.now);
+  const { step } = spans.find(({ value }) => value === hours) ?? spans[1];
+  const from = new Date(openedMs - Number(hours) * hourMs).toISOString();
+  const { data, error, refetch } = useGet(
+    "/api/v1/devices/history",
+    { params: { query: { from, step, ...(orgId ? { orgId } : {}) } } },
+    { everyMs: freshMs, freshMs },
+  );
+  const points = (data?.data ?? []).map(({ at, online, updating, quarantined, offline }) => ({
+    at,
+    values: [online, updating, quarantined, offline],
+  }));
+  return (
+    <>
+      <div className={styles.span}>
+        <Spans label="Time of the fleet" of={spans} chosen={hours} choose={setHours} />
+      </div>
+      {error ? <FailureState failure={error.failure} onRetry={() => void refetch()} /> : null}
+      {!data && !error ? <Loading what="Loading the fleet over time" /> : null}
+      {data && points.length < 2 ? (
+        <p className="soft">The fleet is counted every five minutes: its history begins soon.</p>
+      ) : null}
+      {points.length > 1 ? (
+        <Chart label="Devices over time" kind="area" size="large" series={series} points={points} />
+      ) : null}
+    </>
+  );
+}
