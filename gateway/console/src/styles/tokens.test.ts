@@ -88,3 +88,11 @@ describe("the scales", () => {
     ).toEqual([]);
   });
 });
+
+describe("what scrolls", () => {
+  it.each(sheets)("keeps the texts for screen readers inside, or they widen the page: %s", (name) => {
+    const rules = [...read(name).matchAll(/([^{}]+)\{([^{}]*)\}/g)];
+    const open = rules.filter(([, , body = ""]) => /overflow(-x)?: auto/.test(body) && !/position:/.test(body));
+    expect(open.map(([, selector = ""]) => selector.trim())).toEqual([]);
+  });
+});

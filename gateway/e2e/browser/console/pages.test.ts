@@ -381,7 +381,7 @@ inChromium("the console's pages", (visit) => {
     const expiresAt = new Date(Date.now() + 5 * 86_400_000).toISOString();
     await admin.api.call("POST", "/api-keys", { orgId, name: "Ends soon", scopes: ["devices:read"], expiresAt });
     await visitor.open("/", /^Good /);
-    await page.getByText("API key “Ends soon” ends soon.").waitFor();
+    await page.getByRole("list", { name: "What needs attention" }).locator("b", { hasText: "“Ends soon”" }).waitFor();
     await page.getByText("This chain was not verified in the last 30 days.").waitFor();
     for (const [path, heading] of [
       ["/", /^Good /],
