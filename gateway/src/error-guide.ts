@@ -64,6 +64,7 @@ export const errorGuide: Record<PublicCode, Guide> = {
     cause: "No audit row has this id in your scope, or its retention is over.",
     remedy: listFirst,
   },
+  audit_alert_not_found: { cause: "No alert of audit rows has this id in your scope.", remedy: listFirst },
   audit_export_not_found: {
     cause: "No export has this id in your scope, or it has no such part, or its parts were removed.",
     remedy: listFirst,

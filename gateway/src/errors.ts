@@ -51,6 +51,7 @@ const table: Record<PublicCode, HttpError> = {
   partner_not_found: { status: 404, text: "Partner not found" },
   audit_log_not_found: { status: 404 },
   audit_verification_not_found: { status: 404 },
+  audit_alert_not_found: { status: 404 },
   audit_export_not_found: { status: 404 },
   audit_export_not_ready: { status: 409 },
   organization_not_found: { status: 404, text: "Organization not found" },

@@ -46,7 +46,7 @@ tenancy:
 audit:
   service: audit
   role: muster_audit_app
-  calls: [tenancy, webhook-dispatcher]
+  calls: [identity, tenancy, webhook-dispatcher]
   bus: true
   # Batches live longer than V8 expects of young objects (docs/decisions/0046).
   young: 64

@@ -43,6 +43,7 @@ const all = ["get", "create", "update", "delete"] as const;
 export const resources: readonly Resource[] = [
   resource("agent-versions", "/api/v1/agent-versions", ["id", "component", "version", "promoted", "signed", "createdAt"], ["component"], ["delete"]),
   resource("api-keys", "/api/v1/api-keys", ["id", "name", "keyPrefix", "status", "scopes", "expiresAt", "lastUsedAt"], ["orgId", "status", "search", "expiresBefore"], all),
+  resource("audit-alerts", "/api/v1/audit-logs/alerts", ["id", "name", "status", "template", "firedCount", "lastFiredAt", "lastError"], ["orgId"], all),
   resource("audit-exports", "/api/v1/audit-logs/exports", ["id", "orgId", "status", "rows", "parts", "createdAt", "expiresAt"], ["orgId"], ["get", "create", "delete"]),
   resource("audit-logs", "/api/v1/audit-logs/logs", ["timestamp", "user", "action", "resource", "result", "ipAddress"], ["orgId", "user", "actorId", "actorType", "target", "ipAddress", "network", "sessionId", "excludeActions", "action", "actions", "category", "result", "resource", "resourceId", "resourceType", "from", "to"], ["get"]),
   resource("audit-streams", "/api/v1/audit-logs/streams", ["id", "name", "type", "status", "lagRows", "lastError"], ["orgId"], all),

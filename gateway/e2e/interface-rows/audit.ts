@@ -41,6 +41,21 @@ export const auditRows: AreaRows = {
     GET /audit-logs/reports/sign-ins`,
     ),
     ...rows(51, { permission: "audit:append" }, "POST /audit-logs/events"),
+    ...rows(
+      46,
+      { permission: "audit:read" },
+      `
+    GET /audit-logs/alerts
+    GET /audit-logs/alerts/:id`,
+    ),
+    ...rows(
+      46,
+      { permission: "audit:write", mfa: true },
+      `
+    POST /audit-logs/alerts
+    PATCH /audit-logs/alerts/:id
+    DELETE /audit-logs/alerts/:id`,
+    ),
     ...rows(6, { permission: "audit:write" }, "GET /audit-logs/retention"),
     ...rows(6, { permission: "audit:write", mfa: true }, "PATCH /audit-logs/retention"),
     ...rows(

@@ -68,6 +68,12 @@ const bodies: Record<string, (from: Ingredients) => Record<string, unknown>> = {
   "PUT /scim/v2/Groups/:id": ({ name }) => ({ displayName: name }),
   "PATCH /scim/v2/Groups/:id": ({ name }) => ({ Operations: [{ op: "replace", path: "displayName", value: name }] }),
   "POST /directories/:id/status": () => ({ status: "paused" }),
+  "POST /audit-logs/alerts": ({ name, home }) => ({
+    name,
+    orgId: home.orgId,
+    template: "sso-disabled",
+    notify: { webhook: true },
+  }),
   "POST /saved-views": ({ name, home }) => ({ name, orgId: home.orgId, resource: "devices", query: {} }),
   "POST /roles": ({ name, home, varied }) => ({
     name,

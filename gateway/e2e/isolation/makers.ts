@@ -119,6 +119,8 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
         return ["/api-keys", { orgId, name, scopes: ["devices:read"] }];
       case "audit_verification":
         return ["/audit-logs/verify", { orgId }];
+      case "audit_alert":
+        return ["/audit-logs/alerts", { orgId, name, query: { action: name }, notify: { webhook: true } }];
       case "audit_export":
         return ["/audit-logs/exports", { orgId }];
       case "audit_stream":

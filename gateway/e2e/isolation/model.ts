@@ -14,6 +14,7 @@ export type Kind =
   | "user"
   | "audit_log"
   | "audit_verification"
+  | "audit_alert"
   | "audit_export"
   | "audit_stream"
   | "checkpoint"

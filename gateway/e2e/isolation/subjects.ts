@@ -31,6 +31,7 @@ const collections: Record<string, Kind> = {
   "/roles": "role",
   "/audit-logs/logs": "audit_log",
   "/audit-logs/verify": "audit_verification",
+  "/audit-logs/alerts": "audit_alert",
   "/audit-logs/exports": "audit_export",
   "/audit-logs/streams": "audit_stream",
   "/api-keys": "api_key",
@@ -139,6 +140,7 @@ const notOurs = [
   "groupIds",
   "externalId",
   "mappingId",
+  "viewId",
   // Only narrows audit rows of the chain that is read.
   "sessionId",
 ];

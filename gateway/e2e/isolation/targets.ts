@@ -105,7 +105,7 @@ export async function makeWorld(owner: Owner, makers: Makers, kinds: ReadonlySet
     // Another directory of the same organization.
     add(active, kind, { ...spots.own, relation: "second", siteId: null });
   }
-  for (const kind of ["audit_stream", "audit_verification", "audit_export"] as const) {
+  for (const kind of ["audit_alert", "audit_stream", "audit_verification", "audit_export"] as const) {
     if (!kinds.has(kind)) continue;
     for (const relation of ["own", "sibling", "other"] as const)
       add(active, kind, { ...spots[relation], siteId: null });

@@ -16,6 +16,7 @@ const tables: Partial<Record<Kind, { table: string; without: string }>> = {
   delivery: { table: "webhook_dispatcher.webhook_deliveries", without: "" },
   replay: { table: "webhook_dispatcher.webhook_replays", without: "" },
   dead_letter: { table: "webhook_dispatcher.webhook_dead_letters", without: "" },
+  audit_alert: { table: "audit.audit_alerts", without: "" },
   audit_stream: { table: "audit.audit_streams", without: "" },
   sso_provider: { table: "identity.sso_providers", without: "" },
   directory: { table: "identity.directories", without: "" },

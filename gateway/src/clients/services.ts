@@ -1,6 +1,7 @@
 import type { DescService } from "@bufbuild/protobuf";
 import { type Client, createClient, type Transport } from "@connectrpc/connect";
 import { type ServiceName, serviceNames } from "@muster/kit";
+import { AlertService } from "@muster/proto/muster/audit/v1/alert_pb";
 import { AppendService } from "@muster/proto/muster/audit/v1/append_pb";
 import { ExportJobService } from "@muster/proto/muster/audit/v1/export_job_pb";
 import { ExportService } from "@muster/proto/muster/audit/v1/export_pb";
@@ -97,6 +98,7 @@ const clients = {
   devices: [DeviceService, "tenancy"],
   presence: [PresenceService, "tenancy"],
   deviceGroups: [DeviceGroupService, "tenancy"],
+  auditAlerts: [AlertService, "audit"],
   auditLogs: [AuditLogService, "audit"],
   webhooks: [WebhookService, "webhook-dispatcher"],
   deliveries: [DeliveryService, "webhook-dispatcher"],

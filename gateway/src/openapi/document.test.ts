@@ -137,6 +137,8 @@ const open: Readonly<Record<string, string>> = {
   "?resource": "a part of a type or name",
   "exports body.action": "a part of an action",
   "exports body.resource": "a part of a type or name",
+  "body.query.action": "a part of an action",
+  "body.query.resource": "a part of a type or name",
   "claimedActor.type": "of the sender's own program",
 };
 const isOpen = (position: string) => Object.keys(open).some((end) => position.endsWith(end));

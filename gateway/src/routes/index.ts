@@ -1,4 +1,5 @@
 import type { Route } from "../route/route.ts";
+import { auditAlertRoutes } from "./audit/alerts.ts";
 import { auditLogRoutes } from "./audit/audit-logs.ts";
 import { auditEventRoutes } from "./audit/events.ts";
 import { auditExportRoutes } from "./audit/export.ts";
@@ -104,6 +105,7 @@ const rows: readonly Route[] = [
   ...deviceLogRoutes,
   ...liveLogRoutes,
   ...auditLogRoutes,
+  ...auditAlertRoutes,
   ...webhookRoutes,
   ...webhookSignatureRoutes,
   ...webhookDeliveryRoutes,

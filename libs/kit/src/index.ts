@@ -59,15 +59,18 @@ export {
   decodeAgentFrame,
   encodeAgentFrame,
 } from "./formats/agent-frame.ts";
+export { type AlertTemplate, alertTemplates } from "./formats/alert-templates.ts";
 export { apiKeyPrefix, looksLikeApiKey, newApiKeyText } from "./formats/api-key-text.ts";
 export { type AttentionKind, attentionKinds } from "./formats/attention-kinds.ts";
 export { type AuditCsvColumn, auditCsvColumns } from "./formats/audit-columns.ts";
 export { decodeCursor, encodeCursor, foreignCursor } from "./formats/cursor.ts";
 export {
+  alertFiredType,
   type EventType,
   eventTypes,
   healthChangedType,
   isEventType,
+  isNamedOnly,
   postedEventTypes,
   testEventType,
 } from "./formats/event-types.ts";

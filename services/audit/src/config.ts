@@ -111,6 +111,13 @@ export const settings = {
     "Seconds that the standby may lag; exports and reports read the primary while it lags more or is unavailable.",
   ),
   WEBHOOK_DISPATCHER_URL: baseUrls("webhook-dispatcher", "streams to webhooks go through it"),
+  IDENTITY_URL: baseUrls(
+    "identity",
+    "alerts ask it who may read them, and send mails through it; without it they wait",
+  ).optional(),
+  AUDIT_ALERTS_PER_TENANT: whole(50, 0, 10_000).describe(
+    "Alerts of audit rows that an organization, a partner or the platform may have; another one is refused with 409.",
+  ),
   STREAM_CONCURRENCY: whole(32, 1, 1_024).describe(
     "Streams of audit rows that this process sends concurrently, at most one per organization, and per partner its fair share (half of the free ones).",
   ),

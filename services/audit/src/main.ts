@@ -1,6 +1,7 @@
 import type { Bus } from "@muster/bus";
 import { openReplica, primaryReader } from "@muster/db";
 import { noteKeys, repeatEvery, secretBox, type serviceSettings } from "@muster/kit";
+import { AlertService } from "@muster/proto/muster/audit/v1/alert_pb";
 import { AppendService } from "@muster/proto/muster/audit/v1/append_pb";
 import { ExportJobService } from "@muster/proto/muster/audit/v1/export_job_pb";
 import { ExportService } from "@muster/proto/muster/audit/v1/export_pb";
@@ -15,13 +16,16 @@ import { attentionService, encryptionKeys, runService, type ServiceContext } fro
 import type { z } from "zod";
 import { openArchive } from "./clients/archive/open.ts";
 import { checkpointsOutside } from "./clients/checkpoint-copies.ts";
+import { notifications } from "./clients/notifications.ts";
 import { webhookPushes } from "./clients/webhook-pushes.ts";
 import { copySettings, migrations, settings, streamStorage, version, withheld } from "./config.ts";
 import { startSealer } from "./events/sealer.ts";
+import { startAlerter } from "./jobs/alerter.ts";
 import { startCheckpointer } from "./jobs/checkpointer.ts";
 import { startExporter } from "./jobs/exporter.ts";
 import { startStreamer } from "./jobs/streamer.ts";
 import { startVerifier } from "./jobs/verifier.ts";
+import { alertService } from "./rpc/alert.ts";
 import { appendService } from "./rpc/append.ts";
 import { failingStreamSource } from "./rpc/attention.ts";
 import { exportService } from "./rpc/export.ts";
@@ -76,6 +80,8 @@ await runService({
       streamsPerOrganization: config.STREAMS_PER_ORGANIZATION,
     };
     startAppendedCleanup(context, now);
+    startAlerts(context, now);
+    const alerting = { ...reader, now, mfaMaxAgeMinutes, alertsPerTenant: config.AUDIT_ALERTS_PER_TENANT };
     const exporter = startExports(context, { ...notes, copies });
     const exportJobs = {
       ...reader,
@@ -85,6 +91,7 @@ await runService({
     };
     const appending = { ...reader, now, appendedRowsPerDay: config.AUDIT_APPENDED_ROWS_PER_DAY };
     return [
+      register(AlertService, alertService(alerting)),
       register(AppendService, appendService(appending)),
       register(AuditLogService, auditLogService(searching)),
       register(ExportService, exportService(exporting)),
@@ -165,6 +172,20 @@ async function startStreams({ db, config, process }: Context, now: () => Date) {
   });
   process.onStop("streamer", () => streamer.stop());
   return { box, replyBox, pushes, archive, deployment: config.DEPLOYMENT_NAME };
+}
+
+/** Alerts, where there is an identity to send them through. */
+function startAlerts({ db, config, process }: Context, now: () => Date): void {
+  const { log } = process;
+  const { IDENTITY_URL: baseUrls, CALLER_PRIVATE_KEYS: privateKeys } = config;
+  if (!baseUrls) {
+    log.warn("no IDENTITY_URL: alerts of audit rows wait");
+    return;
+  }
+  const identity = notifications({ baseUrls, privateKeys });
+  process.onStop("connections to identity", () => identity.close());
+  const alerter = startAlerter({ db, log, now, notifications: identity });
+  process.onStop("alerts", () => alerter.stop());
 }
 
 /** Exports in parts, and the end of their parts. */

@@ -27,6 +27,7 @@ const session = { auth: "session" } as const;
 export const viewedLists = {
   "agent-versions": "/agent-versions",
   "api-keys": "/api-keys",
+  "audit-alerts": "/audit-logs/alerts",
   "audit-exports": "/audit-logs/exports",
   "audit-logs": "/audit-logs/logs",
   "audit-streams": "/audit-logs/streams",

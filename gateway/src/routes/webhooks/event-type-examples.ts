@@ -59,6 +59,28 @@ const emitted = {
     description: "A session has ended, by its user or otherwise; `reason` holds the cause.",
     data: { sessionId: exampleId, userId: exampleId, reason: "revoked" },
   },
+  "audit.alert_fired": {
+    description: "Audit rows match an alert; sent only to webhooks that name this type.",
+    data: {
+      alertId: exampleId,
+      name: "New administrators",
+      template: "new-administrator",
+      count: 1,
+      firedAt: exampleTime,
+      rows: [
+        {
+          id: exampleId,
+          seq: 42,
+          timestamp: exampleTime,
+          action: "user.permission.change",
+          result: "success",
+          actor: { type: "user", id: exampleId, name: "Ada Lovelace", email: "ada@example.com" },
+          resource: { type: "user", id: exampleId, name: "Grace Hopper" },
+          ipAddress: "192.0.2.1",
+        },
+      ],
+    },
+  },
   "webhook.health_changed": {
     description: "The health of another webhook has changed; sent only to webhooks that name this type.",
     data: {

@@ -2,7 +2,7 @@ import { type NatsService, natsServices } from "./test-nats.ts";
 
 // The permission matrix, written apart from the file that it checks (deploy/nats/permissions.conf).
 
-const emitters: NatsService[] = ["identity", "tenancy", "webhook-dispatcher"];
+const emitters: NatsService[] = ["identity", "tenancy", "audit", "webhook-dispatcher"];
 const tenancyReaders: NatsService[] = natsServices.filter((service) => service !== "gateway");
 export const owners = {
   AUDIT: "audit",

@@ -17,6 +17,7 @@ export const errorCodes = [
   "partner_not_found",
   "audit_log_not_found",
   "audit_verification_not_found",
+  "audit_alert_not_found",
   "audit_export_not_found",
   "audit_export_not_ready",
   "organization_not_found",

@@ -34,6 +34,7 @@ export const eventTypes = [
   "session.login",
   "session.logout",
   "webhook.health_changed",
+  "audit.alert_fired",
 ] as const;
 
 export type EventType = (typeof eventTypes)[number];
@@ -44,8 +45,16 @@ export const testEventType = "webhook.test";
 /** Emitted by the platform alone, and only for webhooks that name it. */
 export const healthChangedType = "webhook.health_changed" satisfies EventType;
 
+/** As healthChangedType: what it tells is for who may read audit rows. */
+export const alertFiredType = "audit.alert_fired" satisfies EventType;
+
+const namedOnly: readonly EventType[] = [healthChangedType, alertFiredType];
+
+/** Whether only webhooks that name the type get it, and `*` does not mean it. */
+export const isNamedOnly = (type: string): boolean => (namedOnly as readonly string[]).includes(type);
+
 /** Types that callers of the API may post. */
-export const postedEventTypes: readonly EventType[] = eventTypes.filter((type) => type !== healthChangedType);
+export const postedEventTypes: readonly EventType[] = eventTypes.filter((type) => !isNamedOnly(type));
 
 export function isEventType(value: string): value is EventType {
   return (eventTypes as readonly string[]).includes(value);

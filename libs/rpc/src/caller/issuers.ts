@@ -95,6 +95,7 @@ export const issuers: Readonly<Record<string, IssuerRules>> = {
   audit: onlyItself(
     ...copyRpcs,
     "muster.identity.v1.NotificationService/Notify",
+    "muster.identity.v1.NotificationService/FindAuthor",
     "muster.webhook.v1.PushService/CheckUrl",
     "muster.webhook.v1.PushService/Push",
     "muster.webhook.v1.PushService/PushSyslog",

@@ -25,6 +25,7 @@ const connectCodes: Record<ErrorCode, Code> = {
   partner_not_found: Code.NotFound,
   audit_log_not_found: Code.NotFound,
   audit_verification_not_found: Code.NotFound,
+  audit_alert_not_found: Code.NotFound,
   audit_export_not_found: Code.NotFound,
   audit_export_not_ready: Code.FailedPrecondition,
   organization_not_found: Code.NotFound,

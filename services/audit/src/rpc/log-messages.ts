@@ -28,6 +28,7 @@ export function filterOf(request: ListLogsRequest): LogFilter {
     ipAddress: addressOf(request.ipAddress),
     network: networkOf(request.network),
     sessionId: uuidOf("sessionId", request.sessionId),
+    details: [],
   };
 }
 

@@ -7,8 +7,11 @@ export const partRows = 10_000;
 export const keptDays = 7;
 const dayMs = 86_400_000;
 
+/** What requests can name: details are of ready-made searches. */
+type RequestFilter = Omit<LogFilter, "details">;
+
 /** The filters that a request names, times as ISO 8601. */
-export type NamedFilter = Partial<Record<keyof LogFilter, string | readonly string[]>>;
+export type NamedFilter = Partial<Record<keyof RequestFilter, string | readonly string[]>>;
 
 /** Input of an export job. */
 export type ExportInput = {
@@ -36,7 +39,11 @@ export type ExportCursor = {
 /** What is named of a filter. */
 export function namedFilter(filter: LogFilter): NamedFilter {
   const named: NamedFilter = {};
-  for (const [name, value] of Object.entries(filter) as [keyof LogFilter, LogFilter[keyof LogFilter]][]) {
+  const { details: _, ...requested } = filter;
+  for (const [name, value] of Object.entries(requested) as [
+    keyof RequestFilter,
+    RequestFilter[keyof RequestFilter],
+  ][]) {
     if (value instanceof Date) named[name] = value.toISOString();
     else if (typeof value === "string" || (value !== null && value.length > 0)) named[name] = value;
   }

@@ -23,6 +23,8 @@ export type LogFilter = {
   /** CIDR. */
   network: string | null;
   sessionId: string | null;
+  /** The details have all of one of these objects; empty: any. */
+  details: readonly Record<string, unknown>[];
 };
 
 /** A filter that matches everything. */
@@ -45,4 +47,5 @@ export const noFilter: LogFilter = {
   ipAddress: null,
   network: null,
   sessionId: null,
+  details: [],
 };

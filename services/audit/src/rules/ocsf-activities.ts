@@ -61,6 +61,7 @@ const entities: readonly string[] = [
   "agent_version.",
   "agent_update.",
   "agent.token.",
+  "audit.alert.",
   "audit.stream.",
   "audit.retention.",
 ];

@@ -57,6 +57,9 @@ export function matchText(values: Values, f: LogFilter): string {
   if (f.resourceType) parts.push(`l.resource_type = ${values.add(f.resourceType)}`);
   if (f.result) parts.push(`l.result = ${values.add(f.result)}`);
   parts.push(...originTexts(values, f));
+  if (f.details.length > 0) {
+    parts.push(any(f.details.map((each) => `l.details @> ${values.add(JSON.stringify(each))}::text::jsonb`)));
+  }
   if (f.action) parts.push(any(contains(f.action, "l.action")));
   if (f.user) parts.push(any(contains(f.user, "l.actor_email", "l.actor_name")));
   if (f.resource) parts.push(any(contains(f.resource, "l.resource_type", "l.resource_name")));

@@ -38,6 +38,13 @@ beforeAll(async () => {
       "INSERT INTO appended_rows (org_id, day, partner_id, rows) VALUES ($1, now()::date, $2, 1)",
       `INSERT INTO export_part (export_id, number, rows, bytes, sha256, content)
        SELECT $1::uuid, 1, 0, 1, 's', convert_to($2::text, 'UTF8')`,
+      `INSERT INTO audit_alerts (id, org_id, partner_id, name, filter, threshold_count, webhook, recipients, author_id,
+                                 author_checked_at, created_at, updated_at)
+       VALUES ($1, $1, $2, 'x', '{}', 1, true, '{}', $1, now(), now(), now())`,
+      "INSERT INTO audit_alert_cursors (chain_id, org_id, partner_id, seq) VALUES ($1, $1, $2, 0)",
+      "INSERT INTO audit_alert_counts (alert_id, chain_id, times) SELECT $1::uuid, $2::uuid, '{}'",
+      `INSERT INTO audit_alert_firings (id, alert_id, chain_id, last_seq, rows, sample, fired_at, next_at)
+       VALUES ($1, $1, $2, 1, 1, '[]', now(), now())`,
       `INSERT INTO audit_streams (id, org_id, partner_id, name, type, cursor_seq, created_by, created_at, updated_at)
        VALUES ($1, $1, $2, 'x', 'archive', 0, 'x', now(), now())`,
     ]) {

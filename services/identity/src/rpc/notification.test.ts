@@ -91,7 +91,15 @@ describe("notifications", () => {
       author: NotificationAuthor.MISSING,
       notifiedIds: [],
     });
+    const { orgId, partnerId } = user;
+    const find = async (authorId: string) =>
+      (await audit().findAuthor({ authorId, orgId, partnerId, permission: "audit:read" })).author;
     const other = await activeUser(identity);
+    expect(await Promise.all([user.userId, other.userId, uuidv7()].map(find))).toEqual([
+      NotificationAuthor.ALLOWED,
+      NotificationAuthor.REFUSED,
+      NotificationAuthor.MISSING,
+    ]);
     expect(await tell(user, { author: other.userId })).toMatchObject({
       author: NotificationAuthor.REFUSED,
       notifiedIds: [],

@@ -20,7 +20,7 @@ import { signedInUser } from "../commands/complete-factor.ts";
 import { type Author, type Notice, notify, subscriptionOf } from "../commands/notify.ts";
 import type { NotificationDeps } from "../deps.ts";
 import { userEvent } from "../emits/audit.ts";
-import { isNotificationKind } from "../rules/notification.ts";
+import { isNotificationKind, mayRead } from "../rules/notification.ts";
 import { type PrincipalRow, principalCaller } from "../rules/principal.ts";
 import { readChoices, storeChoice } from "../store/notifications.ts";
 import { findPrincipal } from "../store/principals.ts";
@@ -39,11 +39,17 @@ export function notificationService(deps: NotificationDeps): Handlers {
   const { db } = deps;
   return {
     async notify(request, handler) {
-      if (callContext(handler).caller.actor.type !== "system") {
-        throw new AppError("permission_denied", "Notifications are sent by services");
-      }
+      requireService(callContext(handler));
       const { author, notifiedIds } = await notify(deps, noticeOf(request));
       return { author: authors[author], notifiedIds };
+    },
+
+    async findAuthor({ authorId, orgId, partnerId, permission }, handler) {
+      requireService(callContext(handler));
+      if (!isUuid(authorId)) throw validationError({ authorId: ["Must be a UUID"] });
+      const user = await findPrincipal(db, authorId);
+      const about = { permission, orgId: orgId || null, partnerId: partnerId || null };
+      return { author: authors[user === null ? "missing" : mayRead(user, about) ? "allowed" : "refused"] };
     },
 
     async listNotificationChoices(_request, handler) {
@@ -73,6 +79,10 @@ export function notificationService(deps: NotificationDeps): Handlers {
       return {};
     },
   };
+}
+
+function requireService({ caller }: CallContext): void {
+  if (caller.actor.type !== "system") throw new AppError("permission_denied", "Notifications are sent by services");
 }
 
 function choose(

@@ -5,6 +5,7 @@
 const emitters = new Map<string, readonly string[]>([
   ["identity", ["user.", "session."]],
   ["tenancy", ["device."]],
+  ["audit", ["audit."]],
   // Other programs emit through POST /events, which authenticates its callers.
   ["webhook-dispatcher", [""]],
 ]);

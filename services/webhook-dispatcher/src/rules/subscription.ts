@@ -1,4 +1,4 @@
-import { healthChangedType } from "@muster/kit";
+import { healthChangedType, isNamedOnly } from "@muster/kit";
 import { dataOf } from "./envelope.ts";
 import { anyEvent } from "./webhook.ts";
 
@@ -6,12 +6,13 @@ type Subscribing = { id: string; events: readonly string[] };
 type Matched = { type: string; body: string };
 
 /**
- * Whether a webhook gets an event. A change of health reaches only webhooks that name its type, and never the webhook
- * that it is about: its own delivery could change its health again.
+ * Whether a webhook gets an event. Some types reach only webhooks that name them. A change of health never reaches the
+ * webhook that it is about: its own delivery could change its health again.
  */
 export function subscribes({ id, events }: Subscribing, { type, body }: Matched): boolean {
-  if (type !== healthChangedType) return events[0] === anyEvent || events.includes(type);
-  return events.includes(type) && subjectOf(body) !== id;
+  const isNamed = events.includes(type);
+  if (!isNamedOnly(type)) return events[0] === anyEvent || isNamed;
+  return isNamed && (type !== healthChangedType || subjectOf(body) !== id);
 }
 
 function subjectOf(body: string): unknown {

@@ -1,5 +1,5 @@
 import { type Query, sql, type Tx } from "@muster/db";
-import { healthChangedType } from "@muster/kit";
+import { alertFiredType, healthChangedType } from "@muster/kit";
 import type { ReplayStatus } from "../rules/replay.ts";
 import { anyEvent } from "../rules/webhook.ts";
 
@@ -75,7 +75,8 @@ function missing({ webhook_id: webhookId, org_id: orgId, ...selection }: Selecti
     ), next AS MATERIALIZED (
       SELECT e.id, e.occurred_at, e.type,
              e.listed AND e.type <> ${healthChangedType} AND ${isOfTypes(sql`e.type`, selection.events)}
-             AND (SELECT s.events[1] = ${anyEvent} OR e.type = ANY (s.events) FROM subscribed s) AS wanted
+             AND (SELECT (s.events[1] = ${anyEvent} AND e.type <> ${alertFiredType}) OR e.type = ANY (s.events)
+                  FROM subscribed s) AS wanted
       FROM webhook_events e
       WHERE e.org_id = ${orgId} AND ${after} AND e.occurred_at < ${selection.until}
       ORDER BY e.occurred_at, e.id LIMIT ${most}::int

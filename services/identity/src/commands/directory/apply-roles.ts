@@ -138,7 +138,8 @@ async function applyOne(
   const message = userChanged(row.user_id, version);
   tx.emit(message);
   if (before.roleId !== after.roleId || JSON.stringify(before.siteIds) !== JSON.stringify(after.siteIds)) {
-    const of = ({ roleId, siteIds }: typeof before) => ({ roleId, siteIds });
+    const nameOf = (roleId: string) => (roleId === row.role_id ? row.role : (roleRules.names.get(roleId) ?? null));
+    const of = ({ roleId, siteIds }: typeof before) => ({ roleId, role: nameOf(roleId), siteIds });
     const details = { via, changes: { before: of(before), after: of(after) } };
     tx.emit(userEvent(context, user, { action: "user.permission.change", details }, now));
   }
