@@ -96,6 +96,9 @@ export const configSchema = z.object({
   SSO_REQUESTS_PER_MINUTE: whole(60, 1, 1_000_000).describe(
     "Requests per minute from one address to each public single sign-on route; more are refused with 429. Counted by each gateway separately.",
   ),
+  PORTAL_REQUESTS_PER_MINUTE: whole(60, 1, 1_000_000).describe(
+    "Requests per minute from one address to each public route of the webhook portal; more are refused with 429. Counted by each gateway separately.",
+  ),
   ADDRESSES_COUNTED_MAX: whole(50_000, 100, 1_000_000).describe(
     "Addresses counted at most for SSO_REQUESTS_PER_MINUTE and similar limits, about 200 bytes each; beyond it the least recently seen starts again.",
   ),

@@ -220,6 +220,7 @@ export const errorGuide: Record<PublicCode, Guide> = {
   delivery_not_found: { cause: "No delivery has this id, or its retention is over.", remedy: listFirst },
   dead_letter_not_found: { cause: "No dead letter has this id, or it was requeued.", remedy: listFirst },
   replay_not_found: { cause: "No replay has this id.", remedy: listFirst },
+  portal_link_not_found: { cause: "No portal link has this id.", remedy: listFirst },
   audit_stream_not_found: { cause: "No audit stream has this id in your scope.", remedy: listFirst },
   event_not_found: { cause: "No event has this id in your scope, or its retention is over.", remedy: listFirst },
   delivery_not_failed: { cause: "The delivery is pending, retrying or delivered.", remedy: readState },

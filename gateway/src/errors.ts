@@ -131,6 +131,7 @@ const table: Record<PublicCode, HttpError> = {
   delivery_not_found: { status: 404 },
   dead_letter_not_found: { status: 404 },
   replay_not_found: { status: 404 },
+  portal_link_not_found: { status: 404 },
   audit_stream_not_found: { status: 404 },
   event_not_found: { status: 404 },
   delivery_not_failed: { status: 409, text: "Only failed deliveries can be retried" },

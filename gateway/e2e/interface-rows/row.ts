@@ -1,4 +1,4 @@
-import type { KeyScope, Permission, Scope } from "@muster/kit";
+import type { KeyScope, Permission, PortalCapability, Scope } from "@muster/kit";
 
 export type Auth = "session" | "any" | "optional" | "none" | "agent" | "directory";
 
@@ -13,6 +13,8 @@ export type InterfaceRow = {
   scopes: readonly Scope[];
   /** Scopes of which an API key needs one; null where keys are refused, or need none. */
   keyScopes: readonly KeyScope[] | null;
+  /** What a portal session needs; null where it finds nothing. */
+  portal: "view" | PortalCapability | null;
   /** The issue that serves it; null for parts whose issue is not written yet. */
   issue: number | null;
 };
@@ -42,8 +44,18 @@ export function rows(issue: number | null, needs: Needs, lines: string): Interfa
         ...needs,
       };
       const keyScope = row.auth === "session" && !row.mfa ? keyScopeOf(method, path) : null;
-      return { ...row, keyScopes: keyScope === null ? null : [keyScope] };
+      const portal = row.auth === "session" ? portalOf(method, path) : null;
+      return { ...row, keyScopes: keyScope === null ? null : [keyScope], portal };
     });
+}
+
+/** What of an organization's webhooks a portal shows, and what it needs for more (docs/webhooks/portal.md). */
+function portalOf(method: string, path: string): InterfaceRow["portal"] {
+  if (/^\/webhooks\/(all|portal-links)/.test(path) || !path.startsWith("/webhooks")) return null;
+  if (method === "GET") return "view";
+  if (/\/rotate-(secret|signing-key)$/.test(path)) return "rotate_secrets";
+  if (path.endsWith("/reveal-secret")) return "reveal_secrets";
+  return /^\/webhooks(\/:id)?$/.test(path) ? "manage_webhooks" : "resend_deliveries";
 }
 
 /** Who may call it with a key (docs/behaviour.md#who-may-call-what). */

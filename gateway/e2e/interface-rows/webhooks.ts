@@ -34,6 +34,7 @@ export const webhookRows: AreaRows = {
     GET /webhooks/:id/replays
     GET /webhooks/:id/replays/:replayId
     GET /webhooks/dead-letters
+    GET /webhooks/portal-links
     GET /events
     GET /events/:id
     GET /events/:id/deliveries`,
@@ -42,12 +43,22 @@ export const webhookRows: AreaRows = {
       8,
       { permission: "webhooks:write" },
       `
+    POST /webhooks/portal-links
+    DELETE /webhooks/portal-links/:id
     POST /webhooks/:id/rotate-secret
     POST /webhooks/:id/rotate-signing-key
     POST /webhooks/:id/deliveries/:deliveryId/resend
     POST /webhooks/:id/replay
     DELETE /webhooks/:id/replays/:replayId
     POST /webhooks/dead-letters/:id/requeue`,
+    ),
+    ...rows(8, { permission: "webhooks:write", mfa: true }, "POST /webhooks/:id/reveal-secret"),
+    ...rows(
+      8,
+      open,
+      `
+    POST /webhooks/portal-links/:id/exchange
+    GET /webhooks/portal-links/:id/page`,
     ),
     ...rows(8, { permission: "events:write" }, "POST /events"),
     ...rows(8, open, "GET {base}/.well-known/webhooks/:webhookId/jwks.json"),

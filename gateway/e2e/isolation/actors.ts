@@ -1,4 +1,6 @@
+import { type PortalCapability, portalCapabilities } from "@muster/kit";
 import { agentMaker } from "../support/agent-maker.ts";
+import { api } from "../support/client.ts";
 import type { Cluster } from "../support/cluster.ts";
 import { enrollTotp, type Membership, type RoleKey, signedInAs, type TestUser } from "../support/users.ts";
 import type { Makers } from "./makers.ts";
@@ -73,6 +75,10 @@ export async function makeActors(
   made.push(await agentActor(cluster, world));
   if (kinds.has("scim_user")) made.push(await directoryActor(makers, world));
   if (kinds.has("api_key")) made.push(...(await keyActors(makers, world)));
+  if (kinds.has("portal_link")) {
+    made.push(await portalActor(cluster, makers, world, "portal", portalCapabilities));
+    made.push(await portalActor(cluster, makers, world, "portal read-only", []));
+  }
   return made;
 }
 
@@ -118,6 +124,38 @@ export async function agentActor(cluster: Cluster, world: World): Promise<Actor>
     orgId: own.orgId,
     device,
     headers: { authorization: `Bearer ${token}` },
+  };
+}
+
+/** The session of a link of the organization `own`. */
+async function portalActor(
+  cluster: Cluster,
+  { root, run }: Makers,
+  world: World,
+  name: string,
+  capabilities: readonly PortalCapability[],
+): Promise<Actor> {
+  const { own } = world.spots;
+  const { body } = await root.call("POST", "/webhooks/portal-links", {
+    orgId: own.orgId,
+    name: `${run}-${name}`,
+    capabilities,
+    expiresInMinutes: 60,
+  });
+  const code = String(body.portalUrl).split("#code=")[1];
+  const opened = await api(cluster).call("POST", `/webhooks/portal-links/${body.id}/exchange`, { code });
+  if (opened.status !== 200) throw new Error(`opening a portal answered ${opened.status}`);
+  world.listed.push({ ...own, kind: "portal_link", id: String(body.id), siteId: null, marker: null, state: "active" });
+  return {
+    ...nobody,
+    name,
+    as: "portal",
+    scope: "organization",
+    role: null,
+    partnerId: own.partnerId,
+    orgId: own.orgId,
+    capabilities,
+    headers: { authorization: `Bearer ${opened.body.token}` },
   };
 }
 

@@ -133,6 +133,8 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
         return ["/sso/domains", { orgId, domain: `${name}.example` }];
       case "directory":
         return ["/directories", { orgId, name }];
+      case "portal_link":
+        return ["/webhooks/portal-links", { orgId, name }];
       case "saved_view":
         return ["/saved-views", { orgId, name, resource: "devices", query: { search: name }, shared: true }];
       case "agent_version":

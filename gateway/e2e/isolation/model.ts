@@ -1,4 +1,4 @@
-import type { Permission, Scope } from "@muster/kit";
+import type { Permission, PortalCapability, Scope } from "@muster/kit";
 import type { InterfaceRow } from "../interface-rows/all.ts";
 import type { RoleKey } from "../support/users.ts";
 
@@ -36,7 +36,8 @@ export type Kind =
   | "agent_version"
   | "rollout"
   | "rollout_template"
-  | "saved_view";
+  | "saved_view"
+  | "portal_link";
 
 /** `orphaned`: its organization was deleted. `ended`: decommissioned, still to be read. */
 export type State = "active" | "orphaned" | "ended" | "deleted" | "missing" | "malformed";
@@ -69,7 +70,7 @@ export type Actor = {
   name: string;
   /** Of a user. */
   id: string | null;
-  as: "user" | "key" | "agent" | "directory" | "anonymous";
+  as: "user" | "key" | "agent" | "directory" | "portal" | "anonymous";
   scope: Scope;
   role: RoleKey | null;
   partnerId: string | null;
@@ -83,6 +84,8 @@ export type Actor = {
   /** The device of an agent. */
   device?: Target;
   directoryId?: string;
+  /** Of a portal session. */
+  capabilities?: readonly PortalCapability[];
   headers: Readonly<Record<string, string>>;
 };
 
@@ -122,6 +125,7 @@ export function keyScopeOf({ method, path, permission, mfa }: InterfaceRow): str
  */
 export function turnedAway(actor: Actor, row: InterfaceRow): Outcome | null {
   const key = `${row.method} ${row.path}`;
+  if (actor.as === "portal") return isOpenToPortal(actor, row) ? null : refused(404, "not_found");
   if (row.auth === "directory") return actor.as === "directory" ? null : refused(401, "directory_token_invalid");
   // Its token is no session token, wherever one is read.
   if (row.auth !== "none" && actor.as === "directory") return refused(401, "unauthenticated");
@@ -147,6 +151,9 @@ export function turnedAway(actor: Actor, row: InterfaceRow): Outcome | null {
   if (!row.scopes.includes(actor.scope)) return refused(403, "scope_not_allowed");
   return null;
 }
+
+const isOpenToPortal = ({ capabilities = [] }: Actor, { auth, portal }: InterfaceRow) =>
+  auth === "none" || portal === "view" || capabilities.some((capability) => capability === portal);
 
 /** Whether a user's role lacks a permission. */
 export const isWithheld = ({ role }: Actor, permission: Permission) => (role && withheld[role]?.(permission)) ?? false;

@@ -39,6 +39,7 @@ const collections: Record<string, Kind> = {
   "/enrollment-keys": "enrollment_key",
   "/webhooks": "webhook",
   "/webhooks/dead-letters": "dead_letter",
+  "/webhooks/portal-links": "portal_link",
   "/events": "event",
   "/sso/providers": "sso_provider",
   "/sso/domains": "sso_domain",

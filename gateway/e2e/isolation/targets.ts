@@ -119,7 +119,7 @@ export async function makeWorld(owner: Owner, makers: Makers, kinds: ReadonlySet
     for (const relation of ["own", "sibling", "other"] as const)
       add(active, "saved_view", { ...spots[relation], siteId: null });
   }
-  for (const kind of ["webhook", "dead_letter", "event"] as const) {
+  for (const kind of ["webhook", "dead_letter", "event", "portal_link"] as const) {
     if (!kinds.has(kind)) continue;
     for (const relation of ["own", "sibling", "other"] as const)
       add(active, kind, { ...spots[relation], siteId: null });

@@ -15,6 +15,7 @@ const tables: Partial<Record<Kind, { table: string; without: string }>> = {
   webhook: { table: "webhook_dispatcher.webhooks", without: "" },
   delivery: { table: "webhook_dispatcher.webhook_deliveries", without: "" },
   replay: { table: "webhook_dispatcher.webhook_replays", without: "" },
+  portal_link: { table: "identity.portal_links", without: "" },
   dead_letter: { table: "webhook_dispatcher.webhook_dead_letters", without: "" },
   audit_alert: { table: "audit.audit_alerts", without: "" },
   audit_stream: { table: "audit.audit_streams", without: "" },

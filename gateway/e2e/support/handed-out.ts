@@ -22,7 +22,7 @@ const secretFields =
   /^(accessToken|refreshToken|mfaToken|agentToken|token|secret|clientSecret|recoveryCodes|[a-z]*Password)$/i;
 /** `key` is also the name of a role: the form of the value decides. */
 const secretLooks = [
-  /^(svc|agt|mfa|pwr|inv|scim)_[\w-]{32,}$/,
+  /^(svc|agt|mfa|pwr|inv|scim|ptc|ptl)_[\w-]{32,}$/,
   /^[0-9a-f]{64}$/,
   /^eyJ[\w-]+\.[\w-]+\.[\w-]+$/,
   /^[A-Z2-7]{4}(-[A-Z2-7]{4}){3}$/,
@@ -30,8 +30,8 @@ const secretLooks = [
 /** Digests of public files, and of certificates. */
 const publicFields = /^(sha256|fingerprint)$/;
 const urlFields = /url$/i;
-/** These routes exist to answer a repeat with the same reply. */
-const repeats = /^\/auth\/(refresh|mfa\/verify|mfa\/passkeys\/authenticate\/verify)$/;
+/** These routes exist to answer a repeat with the same reply, or to show a secret again. */
+const repeats = /^\/(auth\/(refresh|mfa\/verify|mfa\/passkeys\/authenticate\/verify)|webhooks\/[^/]+\/reveal-secret)$/;
 
 const clusters = new Map<string, Noted>();
 
@@ -103,7 +103,9 @@ function secretsIn(value: unknown, name = ""): { name: string; value: string }[]
   if (!urlFields.test(name) || !URL.canParse(value)) return [];
   const { searchParams, hash } = new URL(value);
   const all = [...searchParams, ...new URLSearchParams(hash.slice(1))];
-  const parameters = all.filter(([parameter]) => secretFields.test(parameter));
+  const parameters = all.filter(
+    ([parameter, each]) => secretFields.test(parameter) || secretLooks.some((look) => look.test(each)),
+  );
   return parameters.map(([parameter, each]) => ({ name: `${name} ${parameter}`, value: each }));
 }
 

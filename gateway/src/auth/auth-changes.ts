@@ -2,6 +2,7 @@ import { counter, type Logger } from "@muster/kit";
 import {
   AgentChangedSchema,
   KeyChangedSchema,
+  PortalLinkRevokedSchema,
   RoleChangedSchema,
   SessionRevokedSchema,
   TenantKeysRevokedSchema,
@@ -12,6 +13,7 @@ import { decode } from "@muster/rpc";
 import type { AgentCache } from "./agent-cache.ts";
 import type { KeyCache } from "./key-cache.ts";
 import { lru } from "./lru.ts";
+import type { PortalCache } from "./portal-cache.ts";
 import type { RateLimiter } from "./rate-limit.ts";
 import type { SessionCache } from "./session-cache.ts";
 
@@ -29,6 +31,7 @@ export type AuthChangesOptions = {
   sessions: SessionCache;
   keys: KeyCache;
   agents: AgentCache;
+  portals: Pick<PortalCache, "forget" | "dropAll">;
   rates: Pick<RateLimiter, "changed">;
   acknowledge(changeIds: readonly string[]): Promise<void>;
   log: Logger;
@@ -42,7 +45,7 @@ const messages = counter("muster_gateway_auth_messages_total", "Messages of the 
 
 /** What revocations and other changes do here, and their acknowledgement. */
 export function createAuthChanges(options: AuthChangesOptions): AuthChanges {
-  const { sessions, keys, agents, acknowledge, log } = options;
+  const { sessions, keys, agents, portals, acknowledge, log } = options;
   const seen = lru<true>(seenMax);
   const applied: string[] = [];
   let acknowledging = false;
@@ -51,6 +54,7 @@ export function createAuthChanges(options: AuthChangesOptions): AuthChanges {
     sessions.dropAll();
     keys.dropAll();
     agents.dropAll();
+    portals.dropAll();
   };
 
   const sendAcknowledgements = async (): Promise<void> => {
@@ -88,7 +92,11 @@ export function createAuthChanges(options: AuthChangesOptions): AuthChanges {
 }
 
 /** Kinds this version does not know belong to credentials it does not serve. */
-function apply(subject: string, body: Uint8Array, { sessions, keys, agents, rates }: AuthChangesOptions): void {
+function apply(
+  subject: string,
+  body: Uint8Array,
+  { sessions, keys, agents, portals, rates }: AuthChangesOptions,
+): void {
   switch (subject) {
     case "auth.session":
       sessions.revoked(decode(SessionRevokedSchema, body).sessionId);
@@ -96,12 +104,15 @@ function apply(subject: string, body: Uint8Array, { sessions, keys, agents, rate
     case "auth.user": {
       const { userId } = decode(UserChangedSchema, body);
       sessions.forget(({ principal }) => principal.userId === userId);
+      // A link ends with its author's right to it.
+      portals.forget(({ record }) => record.author?.id === userId);
       break;
     }
     case "auth.role": {
       const { role, partnerId } = decode(RoleChangedSchema, body);
       // Matched by name: a role of another tenant with the same name causes an extra lookup, never a missed one.
       sessions.forget(({ principal }) => principal.role === role && principal.partnerId === partnerId);
+      portals.forget(({ record }) => record.author?.type === "user");
       break;
     }
     case "auth.tenant": {
@@ -109,12 +120,14 @@ function apply(subject: string, body: Uint8Array, { sessions, keys, agents, rate
       sessions.forget(({ principal }) => (kind === "partner" ? principal.partnerId : principal.orgId) === id);
       keys.forget(({ record }) => (kind === "partner" ? record.partnerId : record.orgId) === id);
       agents.forget(({ record }) => (kind === "partner" ? record.partnerId : record.orgId) === id);
+      portals.forget(({ record }) => (kind === "partner" ? record.partnerId : record.orgId) === id);
       break;
     }
     case "auth.key": {
       const { keyId, version, digests } = decode(KeyChangedSchema, body);
       keys.changed({ keyId, version, digests: digests.map((digest) => Buffer.from(digest).toString("base64")) });
       rates.changed(keyId);
+      portals.forget(({ record }) => record.author?.id === keyId);
       break;
     }
     case "auth.agent": {
@@ -122,11 +135,17 @@ function apply(subject: string, body: Uint8Array, { sessions, keys, agents, rate
       agents.changed({ deviceId, digests: digests.map((digest) => Buffer.from(digest).toString("base64")) });
       break;
     }
+    case "auth.portal": {
+      const { linkId } = decode(PortalLinkRevokedSchema, body);
+      portals.forget(({ id }) => id === linkId);
+      break;
+    }
     case "auth.keys": {
       const { kind, id } = decode(TenantKeysRevokedSchema, body);
       sessions.forget(({ principal }) => (kind === "partner" ? principal.partnerId : principal.orgId) === id);
       keys.forget(({ record }) => (kind === "partner" ? record.partnerId : record.orgId) === id);
       agents.forget(({ record }) => (kind === "partner" ? record.partnerId : record.orgId) === id);
+      portals.forget(({ record }) => (kind === "partner" ? record.partnerId : record.orgId) === id);
       break;
     }
   }

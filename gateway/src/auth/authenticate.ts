@@ -3,13 +3,14 @@ import { AppError, scopesOpen } from "@muster/kit";
 import { unavailable } from "../errors.ts";
 import type { ClientAddressRule } from "../request/client-address.ts";
 import type { Inbound } from "../request/headers.ts";
-import type { Agent, Credential, DirectoryClient, KeyHolder } from "../route/credential.ts";
+import type { Agent, Credential, DirectoryClient, KeyHolder, PortalHolder } from "../route/credential.ts";
 import type { Access } from "../route/route.ts";
 import type { AccessTokens } from "./access-token.ts";
 import type { AgentCache } from "./agent-cache.ts";
 import { agentDigestOf, isAgentToken } from "./agent-token.ts";
 import { keyDigestOf } from "./api-key.ts";
 import type { KeyCache } from "./key-cache.ts";
+import { isPortalToken, type PortalCache } from "./portal-cache.ts";
 import type { SessionCache } from "./session-cache.ts";
 
 export type Authenticate = (
@@ -18,8 +19,8 @@ export type Authenticate = (
 ) => Credential | Promise<Credential>;
 
 /**
- * From the headers to the signed-in user, the API key or the agent; synchronous while they are cached. When a
- * request has a key and a token, the key decides, also when it is invalid. Throws AppError (401; 403
+ * From the headers to the signed-in user, the API key, the agent or the portal session; synchronous while they are
+ * cached. When a request has a key and a token, the key decides, also when it is invalid. Throws AppError (401; 403
  * `address_not_allowed`).
  */
 export function createAuthenticate(options: {
@@ -27,9 +28,10 @@ export function createAuthenticate(options: {
   sessions: SessionCache;
   keys: KeyCache;
   agents: AgentCache;
+  portals: Pick<PortalCache, "get">;
   clientAddress: ClientAddressRule;
 }): Authenticate {
-  const { tokens, sessions, keys, agents, clientAddress } = options;
+  const { tokens, sessions, keys, agents, portals, clientAddress } = options;
 
   const checkAddress = (key: KeyHolder, inbound: Inbound, request: Pick<IncomingMessage, "socket">): KeyHolder => {
     if (key.admits === null) return key;
@@ -50,6 +52,7 @@ export function createAuthenticate(options: {
     if (isAgentToken(token)) {
       return agents.get(agentDigestOf(token), () => clientAddress(request.socket.remoteAddress, inbound));
     }
+    if (isPortalToken(token)) return portals.get(token, () => clientAddress(request.socket.remoteAddress, inbound));
     const verified = tokens.verify(token);
     return verified instanceof Promise ? verified.then((token) => sessions.get(token)) : sessions.get(verified);
   };
@@ -99,7 +102,12 @@ export function checkTenant(credential: Exclude<Credential, DirectoryClient>): v
  * `misconfigured_account`.
  */
 export function checkAccess(access: Access, credential: Credential, rules: AccessRules, now: () => number): void {
-  if (access.auth === "none" || access.auth === "directory") return;
+  if (access.auth === "none") return;
+  if (credential.kind === "portal") {
+    checkPortal(access, credential);
+    return;
+  }
+  if (access.auth === "directory") return;
   // Its tokens are read on its own routes alone.
   if (credential.kind === "directory") throw new AppError("unauthenticated", "Authentication is required");
   if (access.auth === "agent") {
@@ -133,6 +141,15 @@ export function checkAccess(access: Access, credential: Credential, rules: Acces
   if (restricted && caller.scope === "organization" && caller.orgId === null) {
     throw new AppError("misconfigured_account", "Misconfigured account");
   }
+}
+
+/** A portal session has the routes of its capabilities; every other answers as one that does not exist. */
+function checkPortal(access: Access, portal: PortalHolder): void {
+  const needed = access.auth === "session" ? access.portal : undefined;
+  const held: readonly string[] = portal.caller.portal?.capabilities ?? [];
+  if (needed === undefined || (needed !== "view" && !held.includes(needed)))
+    throw new AppError("not_found", "Not found");
+  checkTenant(portal);
 }
 
 /**

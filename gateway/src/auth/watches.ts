@@ -20,7 +20,8 @@ export type Watches = {
 };
 
 /** The credential of a caller, by what the caches report of it. */
-export const credentialName = (kind: "session" | "key" | "agent" | "directory", id: string) => `${kind} ${id}`;
+export const credentialName = (kind: "session" | "key" | "agent" | "directory" | "portal", id: string) =>
+  `${kind} ${id}`;
 
 /** Interval at which each caller is verified; covers what no change announces, such as the end of a token's life. */
 export const verifyEveryMs = 400;

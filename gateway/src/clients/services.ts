@@ -27,6 +27,7 @@ import { EnrollmentKeyService } from "@muster/proto/muster/identity/v1/enrollmen
 import { MfaService } from "@muster/proto/muster/identity/v1/mfa_pb";
 import { NotificationService } from "@muster/proto/muster/identity/v1/notification_pb";
 import { PasskeyService } from "@muster/proto/muster/identity/v1/passkey_pb";
+import { PortalService } from "@muster/proto/muster/identity/v1/portal_pb";
 import { RefusalService } from "@muster/proto/muster/identity/v1/refusal_pb";
 import { RoleService } from "@muster/proto/muster/identity/v1/role_pb";
 import { ScimService } from "@muster/proto/muster/identity/v1/scim_pb";
@@ -77,8 +78,10 @@ const clients = {
   branding: [BrandingService, "identity"],
   directories: [DirectoryService, "identity"],
   scim: [ScimService, "identity"],
+  portals: [PortalService, "identity"],
   /** The gateway's own calls for admission, over separate connections: slow calls of clients never delay them. */
   admission: [SessionService, "edge"],
+  portalAdmission: [PortalService, "edge"],
   edge: [EdgeService, "edge"],
   /**
    * Tokens of agents: a new one waits until all gateways acknowledge it, over the connections of `edge`, which such

@@ -4,7 +4,7 @@ import { createAddressRates } from "./address-rates.ts";
 
 function counted(perMinute: number) {
   let nowMs = 0;
-  const rates = createAddressRates({ perMinute: { sso: perMinute }, max: 100, now: () => nowMs });
+  const rates = createAddressRates({ perMinute: { sso: perMinute, portal: perMinute }, max: 100, now: () => nowMs });
   return {
     pass: (ms: number) => {
       nowMs += ms;

@@ -29,8 +29,8 @@ const named = z.object({ orgId: z.uuid() });
 export function noteRefusedChange(options: ExchangeOptions, exchange: Exchange, error: unknown): void {
   const { served, session, rawParams } = exchange;
   const { audit: action, auditResource: resourceType = "" } = served.row;
-  // Identity audits what it refuses to a directory.
-  if (action === undefined || session === null || session.kind === "directory") return;
+  // Identity audits what it refuses to a directory; a portal session finds only what is its own.
+  if (action === undefined || session === null || session.kind === "directory" || session.kind === "portal") return;
   if (!(error instanceof AppError) || !refusedCodes.has(error.code)) return;
   const { details: _, ...facts } = error.facts;
   const factsJson = JSON.stringify(facts);

@@ -1,5 +1,6 @@
 import { AppError } from "@muster/kit";
-import { checkAccess, checkOwnId } from "../auth/authenticate.ts";
+import { bearerToken, checkAccess, checkOwnId } from "../auth/authenticate.ts";
+import { isPortalToken } from "../auth/portal-cache.ts";
 import type { Rate } from "../auth/rate-bucket.ts";
 import { BodyEnds } from "../request/body-ends.ts";
 import type { Inbound } from "../request/headers.ts";
@@ -47,7 +48,9 @@ export const countAddress: Step = ({ clientAddress, addressRates }, { request, i
 export const identify: Step = (options, exchange) => {
   const { request, inbound, served } = exchange;
   if (!isAuthenticated(served.row.access, inbound)) return undefined;
-  const isDirectory = served.row.access.auth === "directory";
+  const isPortal = isPortalToken(bearerToken(inbound.authorization) ?? "");
+  // A portal session finds no directory's route either.
+  const isDirectory = served.row.access.auth === "directory" && !isPortal;
   const found = isDirectory ? options.directories.get(inbound) : options.authenticate(inbound, request);
   if (found instanceof Promise)
     return whileUnresolved(options, exchange, found).then((one) => count(options, exchange, one));
@@ -178,6 +181,8 @@ function countRequest(options: ExchangeOptions, credential: Credential): Rate | 
     }
     case "agent":
       return agentRates.count(credential.id);
+    case "portal":
+      return rates.count({ kind: "session", id: credential.id, limit: sessionRateLimit, generation: 0 });
     case "session":
       return rates.count({ kind: "session", id: credential.id, limit: sessionRateLimit, generation: 0 });
     case "directory":

@@ -23,7 +23,7 @@ it is refused: the audit row and the rate headers are the key's.
 
 ## Access
 \`x-access\` of each operation lists what the caller needs: \`auth\` (\`none\`, \`optional\`, \`session\`, \`any\`, \`agent\`), \`permission\` of the user's role, \`mfa\`,
-\`scopes\` (\`system\`, \`partner\`, \`organization\`: the caller's scope), \`keyScopes\` (null: API keys are refused) and
+\`scopes\` (\`system\`, \`partner\`, \`organization\`: the caller's scope), \`keyScopes\` (null: API keys are refused), \`portal\` (capability of a portal session; null: answered with 404) and
 \`allSites\` (users who are limited to some sites are refused). \`x-effects\` lists what is better confirmed first: \`destroys\` (it ends, replaces or
 withdraws something), \`reveals\` (the reply shows a secret, this once).
 

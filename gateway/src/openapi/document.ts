@@ -141,7 +141,10 @@ function tagsOf(rows: readonly Route[]) {
 /** Rows that refuse users limited to some sites only for what lies outside of these. */
 const decidedBySite = ["/devices", "/device-groups", "/enrollment-keys"];
 
-/** Requirements for the caller, machine-readable: null means "none of that kind", for `keyScopes` "no API key". */
+/**
+ * Requirements for the caller, machine-readable: null means "none of that kind", for `keyScopes` "no API key", for
+ * `portal` "no portal session".
+ */
 function accessOf({ access, path, errors = [] }: Route) {
   const allSites = errors.includes("site_restricted") && !decidedBySite.some((each) => path.startsWith(each));
   const session = access.auth === "session" ? access : null;
@@ -151,6 +154,7 @@ function accessOf({ access, path, errors = [] }: Route) {
     mfa: session?.mfa ?? false,
     scopes: session?.scopes ?? null,
     keyScopes: session?.keyScopes ?? null,
+    portal: session?.portal ?? null,
     // Whether users who are limited to some sites are refused.
     allSites,
   };
@@ -175,11 +179,15 @@ function descriptionOf({ access, description }: Route): { description?: string }
     if (access.permission) sentences.push(`Permission \`${access.permission}\`.`);
     if (access.keyScopes)
       sentences.push(`API keys need scope ${access.keyScopes.map((s) => `\`${s}\``).join(" or ")}.`);
+    if (access.portal) sentences.push(portalSentence(access.portal));
     if (access.scopes) sentences.push(`Scope ${access.scopes.join(", ")}.`);
     if (access.mfa) sentences.push("Needs a completed MFA challenge.");
   }
   return sentences.length > 0 ? { description: sentences.join(" ") } : {};
 }
+
+const portalSentence = (capability: string) =>
+  capability === "view" ? "Open to portal sessions." : `Portal sessions need capability \`${capability}\`.`;
 
 function parametersOf(
   schema: z.ZodObject | undefined,

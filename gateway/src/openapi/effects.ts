@@ -44,6 +44,7 @@ const harmless = new Set([
   "resend",
   "resume",
   "retry",
+  "reveal_secret",
   "setup",
   "submit",
   "sync",
@@ -52,7 +53,7 @@ const harmless = new Set([
   "verify",
 ]);
 
-const secret = /^(key|secret|token|accessToken|refreshToken|recoveryCodes|inviteUrl|otpauthUrl)$/;
+const secret = /^(key|secret|token|accessToken|refreshToken|recoveryCodes|inviteUrl|otpauthUrl|portalUrl)$/;
 
 /**
  * Effects of an operation, from the facts of its route: method, audit action, and a secret in a reply that nobody may

@@ -1,5 +1,6 @@
 import type { Caller } from "@muster/kit";
 import type { AgentRecord, KeyRecord } from "@muster/proto/muster/identity/v1/edge_pb";
+import type { PortalRecord } from "@muster/proto/muster/identity/v1/portal_pb";
 import type { Principal } from "@muster/proto/muster/identity/v1/session_pb";
 
 /**
@@ -38,5 +39,16 @@ export type DirectoryClient = {
   caller: Caller;
 };
 
+/** A portal session: identity's answer, and the caller presented to services. The same object until it changes. */
+export type PortalHolder = {
+  kind: "portal";
+  /** Of its link. */
+  id: string;
+  record: PortalRecord;
+  caller: Caller;
+  /** Milliseconds since 1970. */
+  endsAtMs: number;
+};
+
 /** The authenticated caller. */
-export type Credential = Session | KeyHolder | Agent | DirectoryClient;
+export type Credential = Session | KeyHolder | Agent | DirectoryClient | PortalHolder;

@@ -1,10 +1,10 @@
 import type { CallOptions } from "@connectrpc/connect";
-import type { KeyScope, Permission, RequestMeta, Scope } from "@muster/kit";
+import type { KeyScope, Permission, PortalCapability, RequestMeta, Scope } from "@muster/kit";
 import { z } from "zod";
 import type { PublicCode } from "../errors.ts";
 import type { BodyEnds } from "../request/body-ends.ts";
 import type { Inbound } from "../request/headers.ts";
-import type { Agent, DirectoryClient, KeyHolder, Session } from "./credential.ts";
+import type { Agent, DirectoryClient, KeyHolder, PortalHolder, Session } from "./credential.ts";
 import type { Deps } from "./deps.ts";
 import type { Answered, AnsweredStatus, Rendered, Streamed } from "./reply.ts";
 import type { Tag } from "./tags.ts";
@@ -36,6 +36,8 @@ export type Access =
       scopes?: readonly Scope[];
       /** API keys that hold one of these, or `*`, are accepted, too; without it the route accepts sessions only. */
       keyScopes?: readonly KeyScope[];
+      /** Portal sessions are accepted, too: each, or those that have this capability; without it the route is none. */
+      portal?: "view" | PortalCapability;
       /** Served also while the caller's partner or organization is not active. */
       whileInactive?: true;
     };
@@ -52,7 +54,7 @@ export const deadlinesMs = {
 export type DeadlineClass = keyof typeof deadlinesMs;
 
 /** Names of limits per address on routes; a setting holds the number of requests of each. */
-export type AddressLimit = "sso";
+export type AddressLimit = "sso" | "portal";
 
 /**
  * What a busy gateway sheds first: binaries, then exports and sync, then streams of what changes, then enrollments,
@@ -68,9 +70,11 @@ type CredentialOf<A extends Access> = A extends { auth: "none" }
       ? Agent
       : A extends { auth: "directory" }
         ? DirectoryClient
-        : A extends { auth: "any" } | { keyScopes: readonly KeyScope[] }
-          ? Session | KeyHolder
-          : Session;
+        : A extends { portal: "view" | PortalCapability }
+          ? Session | KeyHolder | PortalHolder
+          : A extends { auth: "any" } | { keyScopes: readonly KeyScope[] }
+            ? Session | KeyHolder
+            : Session;
 
 /**
  * What a handler gets. `rpc()` makes the options of each call made for this request: caller, metadata, deadline,

@@ -55,6 +55,7 @@ import { partnerRoutes } from "./tenants/partners.ts";
 import { siteRoutes } from "./tenants/sites.ts";
 import { webhookDeliveryRoutes } from "./webhooks/deliveries.ts";
 import { eventRoutes } from "./webhooks/events.ts";
+import { portalLinkRoutes } from "./webhooks/portal-links.ts";
 import { webhookReplayRoutes } from "./webhooks/replays.ts";
 import { storedEventRoutes } from "./webhooks/stored-events.ts";
 import { webhookSignatureRoutes } from "./webhooks/webhook-signatures.ts";
@@ -106,6 +107,7 @@ const rows: readonly Route[] = [
   ...liveLogRoutes,
   ...auditLogRoutes,
   ...auditAlertRoutes,
+  ...portalLinkRoutes,
   ...webhookRoutes,
   ...webhookSignatureRoutes,
   ...webhookDeliveryRoutes,

@@ -1,8 +1,14 @@
+import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "@jest/globals";
-import type { Scope } from "@muster/kit";
+import { type PortalCapability, portalCapabilities, type Scope } from "@muster/kit";
+import { PortalRecordSchema } from "@muster/proto/muster/identity/v1/portal_pb";
+import { callers } from "@muster/testing";
 import { additionalRows, type InterfaceRow, interfaceRows } from "../../e2e/interface-rows/all.ts";
+import { checkAccess } from "../auth/authenticate.ts";
 import { buildRouteTable } from "../http/route-table.ts";
+import type { PortalHolder } from "../route/credential.ts";
 import { fullPath, type Route } from "../route/route.ts";
+import { exampleId } from "./fields/schemas.ts";
 import { routes } from "./index.ts";
 
 /** Method and path with parameters unnamed and without a trailing slash. */
@@ -22,6 +28,7 @@ function needsOf({ access }: Route) {
     mfa: session?.mfa ?? false,
     scopes: [...(session?.scopes ?? everyone)].sort(),
     keyScopes: session?.keyScopes ?? null,
+    portal: session?.portal ?? null,
   };
 }
 
@@ -31,8 +38,8 @@ describe("the route table", () => {
     (_name, row) => {
       const expected = documented.get(keyOfRoute(row));
       if (expected === undefined) throw new Error("no row in interface-rows");
-      const { auth, permission, mfa, scopes, keyScopes } = expected;
-      expect(needsOf(row)).toEqual({ auth, permission, mfa, scopes: [...scopes].sort(), keyScopes });
+      const { auth, permission, mfa, scopes, keyScopes, portal } = expected;
+      expect(needsOf(row)).toEqual({ auth, permission, mfa, scopes: [...scopes].sort(), keyScopes, portal });
     },
   );
 
@@ -41,6 +48,33 @@ describe("the route table", () => {
     for (const row of routes) {
       const match = find(fullPath(row).replace(/:[A-Za-z]+/g, "x"));
       expect([...(match?.entry.byMethod.keys() ?? [])]).toContain(row.method);
+    }
+  });
+
+  it("is closed to portal sessions but for the rows that name them, by capability", () => {
+    const portal = (capabilities: readonly PortalCapability[]): PortalHolder => ({
+      kind: "portal",
+      id: exampleId,
+      record: create(PortalRecordSchema, { partnerStatus: "active", orgStatus: "active" }),
+      caller: callers.portal(exampleId, exampleId, capabilities),
+      endsAtMs: Number.POSITIVE_INFINITY,
+    });
+    const rules = { mfaMaxAgeMs: 1, mfaEnrollUrl: "" };
+    const openTo = (capabilities: readonly PortalCapability[]) =>
+      routes.filter(({ access }) => {
+        try {
+          checkAccess(access, portal(capabilities), rules, Date.now);
+          return access.auth !== "none";
+        } catch (error) {
+          expect(error).toMatchObject({ code: "not_found" });
+          return false;
+        }
+      });
+    const neededBy = (row: Route) => documented.get(keyOfRoute(row))?.portal;
+    const shown = routes.filter((row) => neededBy(row) === "view");
+    expect(openTo([])).toEqual(shown);
+    for (const each of portalCapabilities) {
+      expect(openTo([each])).toEqual(routes.filter((row) => shown.includes(row) || neededBy(row) === each));
     }
   });
 

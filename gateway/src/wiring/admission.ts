@@ -70,7 +70,7 @@ export function startAdmission(options: {
   });
   const watches = createWatches({ log });
   const caches = createCaches({ config, services, edge, lease, signer, watches, log });
-  const { sessions, apiKeys, agents } = caches;
+  const { sessions, apiKeys, agents, portals } = caches;
   const rates = createRateLimiter({ reserve: edge.reserve, settle: edge.settle, log });
   const entrance = createEntrance(config, keys, caches);
   const channels = createChannelHub({
@@ -83,7 +83,7 @@ export function startAdmission(options: {
   });
   const { acknowledge } = edge;
   const checked = recheckedAgents(agents, channels);
-  const changes = createAuthChanges({ sessions, keys: apiKeys, agents: checked, rates, acknowledge, log });
+  const changes = createAuthChanges({ sessions, keys: apiKeys, agents: checked, portals, rates, acknowledge, log });
   // Loaded before the first request when identity is available; otherwise the first token triggers the load.
   keys.current().catch((err: unknown) => log.info({ err }, "access token keys not loaded yet"));
 
@@ -110,7 +110,7 @@ export function startAdmission(options: {
   };
 }
 
-function createEntrance(config: Config, keys: KeySet, { sessions, apiKeys, agents }: Caches): Entrance {
+function createEntrance(config: Config, keys: KeySet, { sessions, apiKeys, agents, portals }: Caches): Entrance {
   const accessRules = {
     mfaMaxAgeMs: config.MFA_MAX_AGE_MINUTES * 60_000,
     mfaEnrollUrl: `${publicAddresses(config).publicUrl}/profile`,
@@ -120,6 +120,6 @@ function createEntrance(config: Config, keys: KeySet, { sessions, apiKeys, agent
     trustedCidrs: config.TRUSTED_PROXY_CIDRS,
   });
   const tokens = createAccessTokens({ keys, max: config.SESSION_CACHE_MAX });
-  const authenticate = createAuthenticate({ tokens, sessions, keys: apiKeys, agents, clientAddress });
+  const authenticate = createAuthenticate({ tokens, sessions, keys: apiKeys, agents, portals, clientAddress });
   return { accessRules, clientAddress, authenticate };
 }

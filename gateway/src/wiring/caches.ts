@@ -5,6 +5,7 @@ import { createDirectories, type Directories } from "../auth/directory.ts";
 import type { EdgeClient } from "../auth/edge-client.ts";
 import { createKeyCache, type KeyCache } from "../auth/key-cache.ts";
 import type { Lease } from "../auth/lease.ts";
+import { createPortalCache, type PortalCache } from "../auth/portal-cache.ts";
 import { createSessionCache, type SessionCache } from "../auth/session-cache.ts";
 import { credentialName, type Watches } from "../auth/watches.ts";
 import { ownCall, rethrow } from "../clients/own-calls.ts";
@@ -14,11 +15,17 @@ import type { Config } from "../config.ts";
 /** Milliseconds for a session's principal. */
 const resolveTimeoutMs = 2_000;
 
-export type Caches = { sessions: SessionCache; apiKeys: KeyCache; agents: AgentCache; directories: Directories };
+export type Caches = {
+  sessions: SessionCache;
+  apiKeys: KeyCache;
+  agents: AgentCache;
+  directories: Directories;
+  portals: PortalCache;
+};
 
 export type CacheOptions = {
   config: Config;
-  services: Pick<Services, "admission" | "scim">;
+  services: Pick<Services, "admission" | "scim" | "portalAdmission">;
   edge: Pick<EdgeClient, "resolveKey" | "resolveAgent">;
   lease: Pick<Lease, "covers" | "awake">;
   /** Its caller tokens of a credential are dropped together with the cached credential. */
@@ -71,5 +78,19 @@ export function createCaches({ config, services, edge, lease, signer, watches, l
     lease,
     log,
   });
-  return { sessions, apiKeys, agents, directories };
+  const portals = createPortalCache({
+    async resolve(digest, clientAddress) {
+      const call = await ownCall(resolveTimeoutMs, clientAddress);
+      const { session } = await services.portalAdmission.resolvePortalSession({ digest }, call).catch(rethrow);
+      if (!session) throw new Error("identity answered without a portal session");
+      return session;
+    },
+    lease,
+    onDrop(linkId) {
+      signer.forget(({ portal }) => portal?.linkId === linkId);
+      watches.changed(credentialName("portal", linkId));
+    },
+    log,
+  });
+  return { sessions, apiKeys, agents, directories, portals };
 }

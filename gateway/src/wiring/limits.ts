@@ -55,7 +55,7 @@ export function createLimits(config: Config, rates: RateLimiter): Limits {
     max: config.AGENT_CACHE_MAX,
   });
   const addressRates = createAddressRates({
-    perMinute: { sso: config.SSO_REQUESTS_PER_MINUTE },
+    perMinute: { sso: config.SSO_REQUESTS_PER_MINUTE, portal: config.PORTAL_REQUESTS_PER_MINUTE },
     max: config.ADDRESSES_COUNTED_MAX,
   });
   const lag = watchLoopLag((p99Ms) => shedder.observeLag(p99Ms));

@@ -3,6 +3,7 @@ export {
   type ActorType,
   type CallContext,
   type Caller,
+  databaseScope,
   type OrgAccess,
   type RequestMeta,
   type Scope,
@@ -12,6 +13,14 @@ export {
 export { canonicalCidr } from "./caller/cidr.ts";
 export { clientNetwork } from "./caller/client-network.ts";
 export { type Permission, permissionSentences, permissions } from "./caller/permissions.ts";
+export {
+  isPortalCapability,
+  isReadOnly,
+  type PortalAuthor,
+  type PortalCapability,
+  type PortalSession,
+  portalCapabilities,
+} from "./caller/portal.ts";
 export {
   anyScope,
   includesScope,

@@ -1,6 +1,6 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { OutboxMessage } from "@muster/db";
-import { type Caller, type RequestMeta, uuidv7, zeroUuid } from "@muster/kit";
+import { type Caller, type PortalSession, type RequestMeta, uuidv7, zeroUuid } from "@muster/kit";
 import { AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
 import { encode } from "@muster/rpc";
 
@@ -25,6 +25,9 @@ export function auditPartition(chainId: string): number {
   return Number.parseInt(chainId.slice(-1), 16);
 }
 
+/** The portal link through which a change came, and who created it. */
+const viaOf = ({ linkId, author }: PortalSession) => ({ type: "portal_link", id: linkId, author });
+
 /** Builds the outbox row of an audited fact; emit it in the transaction that makes the fact true. */
 export function auditEvent(
   service: string,
@@ -32,7 +35,7 @@ export function auditEvent(
   fact: AuditFact,
   now: Date = new Date(),
 ): OutboxMessage {
-  const { actor, sessionId } = who.caller;
+  const { actor, sessionId, portal } = who.caller;
   const chainId = fact.orgId ?? fact.partnerId ?? zeroUuid;
   const id = fact.id ?? uuidv7(now.getTime());
   const body = encode(AuditEventSchema, {
@@ -41,7 +44,7 @@ export function auditEvent(
     chainId,
     orgId: fact.orgId ?? "",
     partnerId: fact.partnerId ?? "",
-    actorType: actor.type,
+    actorType: portal ? "system" : actor.type,
     actorId: actor.id,
     actorEmail: actor.email ?? "",
     actorName: actor.name ?? "",
@@ -52,7 +55,7 @@ export function auditEvent(
     resourceType: fact.resource.type,
     resourceId: fact.resource.id,
     resourceName: fact.resource.name ?? "",
-    detailsJson: JSON.stringify(fact.details ?? {}),
+    detailsJson: JSON.stringify({ ...fact.details, ...(portal ? { via: viaOf(portal) } : {}) }),
     ipAddress: who.meta.clientAddress ?? "",
     userAgent: who.meta.userAgent ?? "",
     result: fact.result ?? "success",

@@ -1,4 +1,4 @@
-import { type Caller, systemCaller, uuidv7 } from "@muster/kit";
+import { type Caller, isReadOnly, type PortalCapability, systemCaller, uuidv7 } from "@muster/kit";
 
 type Change = Partial<Omit<Caller, "actor">> & { actor?: Partial<Caller["actor"]> };
 
@@ -37,5 +37,14 @@ export const callers = {
     userWith("partner", { partnerId, orgAccess: { mode: "list", orgIds }, ...change }),
   orgAdmin: (partnerId: string, orgId: string, change: Change = {}) =>
     userWith("organization", { partnerId, orgId, ...change }),
+  portal(partnerId: string, orgId: string, capabilities: readonly PortalCapability[] = []): Caller {
+    const linkId = uuidv7();
+    const actor = { type: "portal", id: linkId, email: null, name: "portal: Test", role: null } as const;
+    return {
+      ...userWith("organization", { partnerId, orgId, actor, sessionId: null }),
+      permissions: isReadOnly(capabilities) ? ["webhooks:read"] : ["webhooks:read", "webhooks:write"],
+      portal: { linkId, capabilities, author: { type: "user", id: uuidv7(), name: "Test User" } },
+    };
+  },
   service: (name: string) => systemCaller(name),
 };

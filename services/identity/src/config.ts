@@ -65,7 +65,7 @@ export const settings = {
     "Unknown API keys accepted for look-up from one address (IPv6: from one /64) per minute; more are refused with 429.",
   ),
   UNKNOWN_TOKENS_PER_MINUTE: whole(300, 1, 1_000_000).describe(
-    "Unknown refresh tokens, invitations and password links accepted for look-up from one address (IPv6: from one /64) " +
+    "Unknown refresh tokens, invitations, password links and portal codes accepted for look-up from one address (IPv6: from one /64) " +
       "per minute; more are refused with 429.",
   ),
   FORGOT_PASSWORD_PER_ACCOUNT: whole(3, 1, 1_000_000).describe(
@@ -141,6 +141,9 @@ export const settings = {
   MFA_MAX_AGE_MINUTES: mfaMaxAgeMinutes,
   DIRECTORIES_PER_TENANT: whole(50, 0, 10_000).describe(
     "Directories that an organization, or a partner for itself, may have; more are refused with 409.",
+  ),
+  PORTAL_LINKS_PER_ORGANIZATION: whole(1_000, 0, 1_000_000).describe(
+    "Links to the webhook portal that one organization may have open, neither expired nor revoked; more are refused with 409.",
   ),
   SESSION_MAX_DAYS: whole(30, 1, 365).describe("Days after sign-in at which a session ends."),
   SESSION_RETENTION_DAYS: whole(30, 1, 3_650).describe("Days for which the row of a session that has ended is kept."),

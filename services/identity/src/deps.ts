@@ -127,6 +127,13 @@ export type DirectoryDeps = {
   requests: RequestLog;
 };
 
+export type PortalDeps = KeyDeps & {
+  /** Unknown codes and tokens by address. */
+  unknownTokens: UnknownKeys;
+  /** Most open links of one organization. */
+  linksPerOrganization: number;
+};
+
 export type EdgeDeps = { db: Database; log: Logger; now: () => Date; unknownKeys: UnknownKeys };
 
 type Context = Pick<

@@ -10,6 +10,7 @@ import { EnrollmentKeyService } from "@muster/proto/muster/identity/v1/enrollmen
 import { MfaService } from "@muster/proto/muster/identity/v1/mfa_pb";
 import { NotificationService } from "@muster/proto/muster/identity/v1/notification_pb";
 import { PasskeyService } from "@muster/proto/muster/identity/v1/passkey_pb";
+import { PortalService } from "@muster/proto/muster/identity/v1/portal_pb";
 import { RefusalService } from "@muster/proto/muster/identity/v1/refusal_pb";
 import { RoleService } from "@muster/proto/muster/identity/v1/role_pb";
 import { ScimService } from "@muster/proto/muster/identity/v1/scim_pb";
@@ -47,6 +48,7 @@ import { enrollmentKeyService } from "./rpc/enrollment-key.ts";
 import { mfaService } from "./rpc/mfa.ts";
 import { notificationService } from "./rpc/notification.ts";
 import { passkeyService } from "./rpc/passkey.ts";
+import { portalService } from "./rpc/portal.ts";
 import { refusalService } from "./rpc/refusal.ts";
 import { roleService } from "./rpc/role.ts";
 import { scimService } from "./rpc/scim.ts";
@@ -126,6 +128,14 @@ await runService({
       register(
         DirectoryService,
         directoryService({ ...deps.keys, directoriesPerTenant: config.DIRECTORIES_PER_TENANT }),
+      ),
+      register(
+        PortalService,
+        portalService({
+          ...deps.keys,
+          unknownTokens: deps.sessions.unknownTokens,
+          linksPerOrganization: config.PORTAL_LINKS_PER_ORGANIZATION,
+        }),
       ),
       register(ScimService, scimService(deps.directories)),
       register(AttentionService, attentionService(identityAttention({ db, now }))),

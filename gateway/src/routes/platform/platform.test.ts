@@ -148,6 +148,7 @@ describe("GET /api/v1/openapi.json", () => {
       mfa: true,
       scopes: null,
       keyScopes: null,
+      portal: null,
       allSites: true,
     });
     for (const row of routes) {

@@ -1,20 +1,8 @@
-import type { LoginBranding } from "@muster/proto/muster/identity/v1/sso_login_pb";
 import { z } from "zod";
 import { type Route, route } from "../../route/route.ts";
+import { branding, brandingOf } from "../fields/branding.ts";
 
 const tag = "Single sign-on";
-
-/** A partner's sign-in page. */
-export const branding = z
-  .object({
-    logo_url: z.string().nullable().meta({
-      description:
-        "HTTPS URL of a host of letters, digits, hyphens and dots, or a base64 data: URL of PNG, JPEG or WebP.",
-    }),
-    accent_color: z.string().nullable().meta({ description: "Color as `#rrggbb`." }),
-    headline: z.string().nullable(),
-  })
-  .meta({ id: "LoginBranding" });
 
 const text = (most: number) => z.string().max(most).nullish();
 /** Of an image of 256 KiB as base64. */
@@ -60,11 +48,5 @@ const put = route({
     return brandingOf((await services.branding.putLoginBranding({ branding: wanted }, await rpc())).branding);
   },
 });
-
-export function brandingOf(message: LoginBranding | undefined): z.input<typeof branding> {
-  if (!message) throw new Error("identity answered without a branding");
-  const { logoUrl, accentColor, headline } = message;
-  return { logo_url: logoUrl || null, accent_color: accentColor || null, headline: headline || null };
-}
 
 export const brandingRoutes: readonly Route[] = [get, put];

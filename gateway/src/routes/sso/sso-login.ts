@@ -6,9 +6,9 @@ import { checkOrigin, cookieAnswer, sessionIn, withTokens } from "../../http/ses
 import type { Deps } from "../../route/deps.ts";
 import { Rendered, redirect } from "../../route/reply.ts";
 import { noBody, type Route, route } from "../../route/route.ts";
+import { branding, brandingOf } from "../fields/branding.ts";
 import { id, idOut } from "../fields/schemas.ts";
 import { signedIn, signedInOf } from "../sign-in/auth.ts";
-import { branding, brandingOf } from "./branding.ts";
 
 const tag = "Single sign-on";
 

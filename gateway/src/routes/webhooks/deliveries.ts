@@ -28,11 +28,12 @@ const deliveryParams = z.object({ id, deliveryId: id });
 
 const read = { auth: "session", permission: "webhooks:read", keyScopes: ["webhooks:read"] } as const;
 const write = { auth: "session", permission: "webhooks:write", keyScopes: ["webhooks:write"] } as const;
+const seen = { ...read, portal: "view" } as const;
 
 const list = route({
   method: "GET",
   path: "/webhooks/:id/deliveries",
-  access: read,
+  access: seen,
   tag,
   summary: "Deliveries of a webhook, newest first",
   params: idParams,
@@ -75,7 +76,7 @@ const list = route({
 const get = route({
   method: "GET",
   path: "/webhooks/:id/deliveries/:deliveryId",
-  access: read,
+  access: seen,
   tag,
   summary: "One delivery with its attempts",
   params: deliveryParams,
@@ -91,7 +92,7 @@ const get = route({
 const stats = route({
   method: "GET",
   path: "/webhooks/:id/stats",
-  access: read,
+  access: seen,
   tag,
   summary: "Outcomes of a webhook's deliveries, in buckets of time",
   description: "By the time at which each delivery was queued; its retries change that bucket.",
@@ -130,7 +131,7 @@ const test = route({
   method: "POST",
   path: "/webhooks/:id/test",
   audit: "webhook.test",
-  access: write,
+  access: { ...write, portal: "resend_deliveries" },
   tag,
   summary: "Send a test event to this webhook alone",
   params: idParams,
@@ -164,7 +165,7 @@ const retry = route({
   method: "POST",
   path: "/webhooks/:id/retry/:deliveryId",
   audit: "webhook.retry",
-  access: write,
+  access: { ...write, portal: "resend_deliveries" },
   tag,
   summary: "Queue a failed delivery again",
   description: "Creates a new record; the failed one stays.",
@@ -184,7 +185,7 @@ const resend = route({
   method: "POST",
   path: "/webhooks/:id/deliveries/:deliveryId/resend",
   audit: "webhook.resend",
-  access: write,
+  access: { ...write, portal: "resend_deliveries" },
   tag,
   summary: "Send a delivery again, also a delivered one",
   description: "Creates a new record with the same event and `webhook-id`; the earlier one stays.",
@@ -203,7 +204,7 @@ const resend = route({
 const deadLetters = route({
   method: "GET",
   path: "/webhooks/dead-letters",
-  access: read,
+  access: seen,
   tag,
   summary: "Deliveries whose retries were exhausted, newest first",
   query: listQuery.extend({
@@ -224,7 +225,7 @@ const requeue = route({
   path: "/webhooks/dead-letters/:id/requeue",
   audit: "webhook.requeue",
   auditResource: "webhook_dead_letter",
-  access: write,
+  access: { ...write, portal: "resend_deliveries" },
   tag,
   summary: "Queue a dead letter's delivery again, once",
   params: idParams,

@@ -62,12 +62,13 @@ const params = z.object({ id, replayId: id });
 
 const read = { auth: "session", permission: "webhooks:read", keyScopes: ["webhooks:read"] } as const;
 const write = { auth: "session", permission: "webhooks:write", keyScopes: ["webhooks:write"] } as const;
+const seen = { ...read, portal: "view" } as const;
 
 const start = route({
   method: "POST",
   path: "/webhooks/:id/replay",
   audit: "webhook.replay",
-  access: write,
+  access: { ...write, portal: "resend_deliveries" },
   tag,
   summary: "Send earlier deliveries of a webhook again",
   description:
@@ -112,7 +113,7 @@ const start = route({
 const list = route({
   method: "GET",
   path: "/webhooks/:id/replays",
-  access: read,
+  access: seen,
   tag,
   summary: "Replays of a webhook, newest first",
   params: idParams,
@@ -128,7 +129,7 @@ const list = route({
 const get = route({
   method: "GET",
   path: "/webhooks/:id/replays/:replayId",
-  access: read,
+  access: seen,
   tag,
   summary: "One replay with the outcomes of its deliveries",
   params,
@@ -153,7 +154,7 @@ const cancel = route({
   method: "DELETE",
   path: "/webhooks/:id/replays/:replayId",
   audit: "webhook.replay.cancel",
-  access: write,
+  access: { ...write, portal: "resend_deliveries" },
   tag,
   summary: "Cancel a replay",
   description:

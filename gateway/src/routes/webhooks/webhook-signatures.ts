@@ -9,7 +9,12 @@ import { webhookOf } from "./webhook-replies.ts";
 
 const tag = "Webhooks";
 
-const write = { auth: "session", permission: "webhooks:write", keyScopes: ["webhooks:write"] } as const;
+const rotation = {
+  auth: "session",
+  permission: "webhooks:write",
+  keyScopes: ["webhooks:write"],
+  portal: "rotate_secrets",
+} as const;
 
 const graceIn = z
   .int()
@@ -24,7 +29,7 @@ const rotateSecret = route({
   method: "POST",
   path: "/webhooks/:id/rotate-secret",
   audit: "webhook.rotate_secret",
-  access: write,
+  access: rotation,
   tag,
   summary: "Rotate a webhook's signing secret",
   description:
@@ -52,7 +57,7 @@ const rotateKey = route({
   method: "POST",
   path: "/webhooks/:id/rotate-signing-key",
   audit: "webhook.rotate_signing_key",
-  access: write,
+  access: rotation,
   tag,
   summary: "Rotate a webhook's key pair",
   description:
@@ -66,6 +71,24 @@ const rotateKey = route({
     const wanted = { id: params.id, graceSeconds: body.graceSeconds };
     const reply = await services.webhooks.rotateWebhookSigningKey(wanted, await rpc());
     return { webhook: webhookOf(reply.webhook), previousKeyUntil: timeOrNull(reply.previousKeyUntil) };
+  },
+});
+
+const reveal = route({
+  method: "POST",
+  path: "/webhooks/:id/reveal-secret",
+  audit: "webhook.reveal_secret",
+  access: { auth: "session", permission: "webhooks:write", mfa: true, portal: "reveal_secrets" },
+  tag,
+  summary: "Reveal a webhook's signing secret",
+  description: "The one that signs now. Never for API keys, which set or rotate it.",
+  params: idParams,
+  noStore: true,
+  reply: z.object({ secret: z.string().nullable().meta({ description: "Null when the webhook has none." }) }),
+  errors: ["webhook_not_found", "site_restricted"],
+  async handle({ params, rpc }, { services }) {
+    const { secret } = await services.webhooks.revealWebhookSecret({ id: params.id }, await rpc());
+    return { secret: secret || null };
   },
 });
 
@@ -96,4 +119,4 @@ function jwkOf(key: Uint8Array) {
   return { ...required, alg: "EdDSA", use: "sig", kid, whpk: `whpk_${bytes.toString("base64")}` };
 }
 
-export const webhookSignatureRoutes: readonly Route[] = [rotateSecret, rotateKey, publicKeys];
+export const webhookSignatureRoutes: readonly Route[] = [rotateSecret, rotateKey, reveal, publicKeys];

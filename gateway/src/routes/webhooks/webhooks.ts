@@ -34,6 +34,7 @@ const tag = "Webhooks";
 
 const read = { auth: "session", permission: "webhooks:read", keyScopes: ["webhooks:read"] } as const;
 const write = { auth: "session", permission: "webhooks:write", keyScopes: ["webhooks:write"] } as const;
+const seen = { ...read, portal: "view" } as const;
 
 const textIn = searchIn.meta({
   description: "Only records with a name or address that contains this text, ignoring case.",
@@ -42,7 +43,7 @@ const textIn = searchIn.meta({
 const list = route({
   method: "GET",
   path: "/webhooks",
-  access: read,
+  access: seen,
   tag,
   summary: "Webhooks of one organization, newest first",
   query: listQuery.extend({
@@ -80,7 +81,7 @@ const create = route({
   method: "POST",
   path: "/webhooks",
   audit: "webhook.create",
-  access: write,
+  access: { ...write, portal: "manage_webhooks" },
   tag,
   summary: "Create a webhook",
   description:
@@ -118,7 +119,7 @@ const create = route({
 const types = route({
   method: "GET",
   path: "/webhooks/event-types",
-  access: read,
+  access: seen,
   tag,
   summary: "Event types that a webhook can subscribe to, each with a description and an example",
   reply: z.object({ data: z.array(eventType) }),
@@ -128,7 +129,7 @@ const types = route({
 const get = route({
   method: "GET",
   path: "/webhooks/:id",
-  access: read,
+  access: seen,
   tag,
   summary: "One webhook with its statistics and its health",
   params: idParams,
@@ -156,7 +157,7 @@ const update = route({
   method: "PATCH",
   path: "/webhooks/:id",
   audit: "webhook.update",
-  access: write,
+  access: { ...write, portal: "manage_webhooks" },
   tag,
   summary: "Change a webhook",
   description:
@@ -189,7 +190,7 @@ const remove = route({
   method: "DELETE",
   path: "/webhooks/:id",
   audit: "webhook.delete",
-  access: write,
+  access: { ...write, portal: "manage_webhooks" },
   tag,
   summary: "Delete a webhook and all its deliveries",
   description: "Nothing more is sent or shown after the reply; its deliveries are removed in the background.",

@@ -1,4 +1,4 @@
-import { type Caller, isUuid } from "@muster/kit";
+import { type Caller, databaseScope, isUuid } from "@muster/kit";
 import type { Query } from "./statement.ts";
 
 /**
@@ -45,7 +45,7 @@ export function settingsQuery(who: Who, timeoutMs: number, readOnly = false): Qu
   return {
     text: wanted,
     values: [
-      caller.scope,
+      databaseScope(caller),
       uuidOrEmpty(caller.partnerId),
       uuidOrEmpty(caller.orgId),
       orgAccess.mode,

@@ -1,9 +1,11 @@
-export type ActorType = "user" | "api_key" | "agent" | "system";
+import { isReadOnly, type PortalSession } from "./portal.ts";
+
+export type ActorType = "user" | "api_key" | "agent" | "portal" | "system";
 export type Scope = "system" | "partner" | "organization";
 
 export type Actor = {
   type: ActorType;
-  /** UUID of the user, key or device; the service's name for `system`. */
+  /** UUID of the user, key, device or portal link; the service's name for `system`. */
   id: string;
   email: string | null;
   name: string | null;
@@ -28,6 +30,8 @@ export type Caller = {
   mfaAt: Date | null;
   sessionId: string | null;
   keyId: string | null;
+  /** Of a caller of type `portal`, and of no other. */
+  portal?: PortalSession;
 };
 
 /** What is sent with the caller as plain metadata. */
@@ -48,6 +52,15 @@ export type CallContext = {
   deadlineMs: number | null;
   signal: AbortSignal;
 };
+
+/**
+ * The scope that row-level policies read: `portal` or `portal_read` for a portal session, which only the policies of
+ * webhook-dispatcher name, so that no other row is visible to it.
+ */
+export function databaseScope({ scope, portal }: Caller): string {
+  if (portal === undefined) return scope;
+  return isReadOnly(portal.capabilities) ? "portal_read" : "portal";
+}
 
 /** The caller of a service's own work (relay, consumers, jobs). */
 export function systemCaller(service: string): Caller {

@@ -90,6 +90,7 @@ export const errorCodes = [
   "webhook_not_found",
   "delivery_not_found",
   "replay_not_found",
+  "portal_link_not_found",
   "audit_stream_not_found",
   "dead_letter_not_found",
   "delivery_not_failed",

@@ -1,4 +1,13 @@
-import { type Actor, type ActorType, AppError, type Caller, isUuid, type Scope } from "@muster/kit";
+import {
+  type Actor,
+  type ActorType,
+  AppError,
+  type Caller,
+  isPortalCapability,
+  isUuid,
+  type PortalSession,
+  type Scope,
+} from "@muster/kit";
 
 /** Audience of the caller tokens of one service: what it is given is good nowhere else. */
 export const callerAudience = (service: string): string => `muster-internal/${service}`;
@@ -22,6 +31,7 @@ export type CallerClaims = {
   mfaAtMs: number | null;
   sessionId: string | null;
   keyId: string | null;
+  portal?: PortalSession;
 };
 
 /** Throws `limit_reached` when a list is longer than `maxListedIds`. */
@@ -37,12 +47,13 @@ export function toClaims(caller: Caller): CallerClaims {
     mfaAtMs: caller.mfaAt?.getTime() ?? null,
     sessionId: caller.sessionId,
     keyId: caller.keyId,
+    ...(caller.portal ? { portal: caller.portal } : {}),
   };
 }
 
 /** Throws a plain Error naming the first claim that has the wrong shape. */
 export function fromClaims(claims: Record<string, unknown>): Caller {
-  const actor = object(claims.actor);
+  const actor = object(claims.actor, "actor");
   const caller: Caller = {
     actor: {
       type: oneOf<ActorType>(actor.type, actorTypes, "actor.type"),
@@ -64,8 +75,31 @@ export function fromClaims(claims: Record<string, unknown>): Caller {
     mfaAt: claims.mfaAtMs === null ? null : instant(claims.mfaAtMs),
     sessionId: textOrNull(claims.sessionId, "sessionId"),
     keyId: textOrNull(claims.keyId, "keyId"),
+    ...(claims.portal === undefined ? {} : { portal: portalSession(object(claims.portal, "portal")) }),
   };
+  checkPortal(caller);
   return caller;
+}
+
+function portalSession(claim: Record<string, unknown>): PortalSession {
+  const author = object(claim.author, "portal.author");
+  return {
+    linkId: text(claim.linkId, "portal.linkId"),
+    capabilities: texts(claim.capabilities, "portal.capabilities").filter(isPortalCapability),
+    author: {
+      type: oneOf<"user" | "api_key">(author.type, ["user", "api_key"], "portal.author.type"),
+      id: text(author.id, "portal.author.id"),
+      name: textOrNull(author.name, "portal.author.name"),
+    },
+  };
+}
+
+/** A portal session is one of an organization; nobody else has one. */
+function checkPortal({ actor, scope, orgId, portal }: Caller): void {
+  const isPortal = actor.type === "portal";
+  if (isPortal !== (portal !== undefined)) throw new TypeError("claim portal does not fit the actor");
+  if (isPortal && (scope !== "organization" || orgId === null))
+    throw new TypeError("a portal session has another scope");
 }
 
 function packIds(ids: readonly string[], what: string): string {
@@ -93,11 +127,11 @@ function unpackIds(packed: string, claim: string): string[] {
   return ids;
 }
 
-const actorTypes: readonly ActorType[] = ["user", "api_key", "agent", "system"];
+const actorTypes: readonly ActorType[] = ["user", "api_key", "agent", "portal", "system"];
 const scopes: readonly Scope[] = ["system", "partner", "organization"];
 
-function object(value: unknown): Record<string, unknown> {
-  if (typeof value !== "object" || value === null) throw new TypeError("claim actor is not an object");
+function object(value: unknown, claim: string): Record<string, unknown> {
+  if (typeof value !== "object" || value === null) throw new TypeError(`claim ${claim} is not an object`);
   return value as Record<string, unknown>;
 }
 

@@ -30,7 +30,7 @@ const copyRpcs = [...snapshotRpcs, "muster.tenancy.v1.SnapshotService/GetTenants
  */
 export const issuers: Readonly<Record<string, IssuerRules>> = {
   gateway: {
-    actors: ["user", "api_key", "agent", "system"],
+    actors: ["user", "api_key", "agent", "portal", "system"],
     // Calls that precede authentication, and the tenants' states.
     systemRpcs: [
       "muster.identity.v1.SessionService/Login",
@@ -63,6 +63,9 @@ export const issuers: Readonly<Record<string, IssuerRules>> = {
       "muster.identity.v1.EdgeService/Settle",
       "muster.identity.v1.EdgeService/GetFreshState",
       "muster.identity.v1.AgentService/Enroll",
+      "muster.identity.v1.PortalService/ExchangePortalCode",
+      "muster.identity.v1.PortalService/ResolvePortalSession",
+      "muster.identity.v1.PortalService/GetPortalPage",
       // Of directories, whose tokens identity checks in each of them.
       "muster.identity.v1.ScimService/ResolveDirectory",
       "muster.identity.v1.ScimService/GetScimDescription",

@@ -4,6 +4,7 @@ import { BoundedMap } from "./bounded-map.ts";
 import { callerAudience, fromClaims, maxTokenSeconds } from "./caller-claims.ts";
 import { type PublicKeys, readPublicKeys, sameKeys } from "./caller-keys.ts";
 import { mayIssue, systemOpens } from "./issuers.ts";
+import { portalOpens } from "./portal-rpcs.ts";
 
 const verifiedTokens = gauge("muster_rpc_verified_caller_tokens", "Caller tokens cached as verified.");
 
@@ -119,6 +120,7 @@ class TokenVerifier implements Verifier {
     if (found.caller.actor.type === "system" && !systemOpens(found.issuer, rpc)) {
       throw new AppError("permission_denied", "This service may not call this method");
     }
+    if (!portalOpens(found.caller, rpc)) throw new AppError("not_found", "Not found");
     return found.caller;
   }
 

@@ -99,6 +99,7 @@ const connectCodes: Record<ErrorCode, Code> = {
   delivery_not_found: Code.NotFound,
   dead_letter_not_found: Code.NotFound,
   replay_not_found: Code.NotFound,
+  portal_link_not_found: Code.NotFound,
   audit_stream_not_found: Code.NotFound,
   delivery_not_failed: Code.FailedPrecondition,
   delivery_not_ended: Code.FailedPrecondition,

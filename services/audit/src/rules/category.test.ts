@@ -25,6 +25,8 @@ describe("categories and emitters", () => {
     ["tenancy", "user.login", false],
     ["identity", "user.login", true],
     ["identity", "partner.create", false],
+    ["identity", "portal_link.open", true],
+    ["webhook-dispatcher", "portal_link.open", false],
     ["device-logs", "agent.eventlogs.submit", true],
     ["device-logs", "agent.eventlogs.submit.more", false],
     ["gateway", "user.login", false],

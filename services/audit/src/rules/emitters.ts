@@ -8,6 +8,7 @@ const emitters = new Map<string, readonly string[]>(
       "api_key.",
       "enrollment_key.",
       "service_principal.",
+      "portal_link.",
       "sso.",
       "directory.",
       "agent.token.",

@@ -50,6 +50,7 @@ const entities: readonly string[] = [
   "api_key.",
   "enrollment_key.",
   "service_principal.",
+  "portal_link.",
   "sso.",
   "partner.",
   "organization.",

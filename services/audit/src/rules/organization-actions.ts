@@ -6,6 +6,7 @@ const prefixes: readonly string[] = [
   "api_key.",
   "enrollment_key.",
   "service_principal.",
+  "portal_link.",
   "site.",
   "device.",
   "device_group.",

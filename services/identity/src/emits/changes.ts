@@ -1,7 +1,12 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { Database, Tx } from "@muster/db";
 import { uuidv7, zeroUuid } from "@muster/kit";
-import { AgentChangedSchema, KeyChangedSchema, TenantKeysRevokedSchema } from "@muster/proto/muster/events/v1/auth_pb";
+import {
+  AgentChangedSchema,
+  KeyChangedSchema,
+  PortalLinkRevokedSchema,
+  TenantKeysRevokedSchema,
+} from "@muster/proto/muster/events/v1/auth_pb";
 import { encode } from "@muster/rpc";
 import { appliedEverywhere } from "./applied-everywhere.ts";
 
@@ -23,6 +28,7 @@ export type CredentialChange =
       version: number;
       revoked: boolean;
     }
+  | { kind: "portal"; linkId: string }
   | { kind: "tenant"; tenant: "partner" | "organization"; id: string; revokedAt: Date };
 
 export type AfterChangeDeps = { db: Database };
@@ -63,6 +69,10 @@ function messageOf(changeId: string, change: CredentialChange): { subject: strin
       revoked,
     });
     return { subject: "auth.agent", body };
+  }
+  if (change.kind === "portal") {
+    const body = encode(PortalLinkRevokedSchema, { changeId, linkId: change.linkId });
+    return { subject: "auth.portal", body };
   }
   const { tenant, id, revokedAt } = change;
   const body = encode(TenantKeysRevokedSchema, {

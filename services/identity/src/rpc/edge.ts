@@ -135,7 +135,7 @@ function addLater({ db, log, serialized }: Parts, uses: readonly Use[]) {
 /**
  * Calls of users, keys and agents also arrive through a gateway, but not in its own name. Throws `permission_denied`.
  */
-function requireGateway(handler: HandlerContext): void {
+export function requireGateway(handler: HandlerContext): void {
   const { actor } = callContext(handler).caller;
   if (actor.type !== "system" || actor.id !== "gateway") {
     throw new AppError("permission_denied", "Only gateways may call this");

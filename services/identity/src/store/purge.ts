@@ -14,6 +14,7 @@ export const purgePlan: PurgePlan = (_tx, tenant) => {
     { table: "service_principals", where },
     { table: "enrollment_keys", where },
     { table: "agent_tokens", where, walk: walked },
+    { table: "portal_links", where },
     { table: "directories", where },
     // Before users: a provider's login flows are deleted with it, and links with either.
     { table: "sso_providers", where },

@@ -47,6 +47,9 @@ export const oneRowOfEach = ({ id, partnerId, orgId, siteId }: Ids): string => `
     VALUES ('${id}', '${id}', '${partnerId}', '${orgId}', 'login', 'success', 'code', now());
   INSERT INTO sso_domains (id, partner_id, org_id, domain, token, created_by, created_at)
     VALUES ('${id}', '${partnerId}', '${orgId}', '${id}.example', '${id}', '${id}', now());
+  INSERT INTO portal_links (id, partner_id, org_id, name, capabilities, embed_origins, code_digest, author_type, author_id,
+                            created_at, expires_at)
+    VALUES ('${id}', '${partnerId}', '${orgId}', 'L', '{}', '{}', '${id}', 'user', '${id}', now(), now());
   INSERT INTO directories (id, partner_id, org_id, name, created_by, created_at, updated_at)
     VALUES ('${id}', '${partnerId}', '${orgId}', 'D', '${id}', now(), now());
   INSERT INTO directory_tokens (id, directory_id, partner_id, org_id, digest, prefix, created_at)

@@ -1,6 +1,12 @@
 import type { Tx } from "@muster/db";
 import { AppError, type CallContext, type Caller, isUuid } from "@muster/kit";
-import { requireOrganization, requirePermission, requireWholeOrganization, type TenantReader } from "@muster/service";
+import {
+  requireOrganization,
+  requirePermission,
+  requireUser,
+  requireWholeOrganization,
+  type TenantReader,
+} from "@muster/service";
 import { organizationExists, partnerOfOrganization } from "../store/tenants.ts";
 import { lockWebhook, type WebhookRow } from "../store/webhooks.ts";
 
@@ -20,6 +26,15 @@ export function requireWriter(context: CallContext, permission = "webhooks:write
   requirePermission(context, permission);
   requireOrganization(context);
   requireWholeOrganization(context);
+}
+
+/** Users with a second factor; portal sessions, of which this RPC admits only those that may see secrets. */
+export function requireRevealer(context: CallContext): void {
+  const { actor, mfaAt } = context.caller;
+  if (actor.type === "portal") return;
+  requireWriter(context);
+  requireUser(context);
+  if (mfaAt === null) throw new AppError("mfa_required", "A completed MFA challenge is required");
 }
 
 /**

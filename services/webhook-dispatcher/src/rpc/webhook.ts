@@ -25,7 +25,14 @@ import {
   queuedCounts,
   updateWebhook,
 } from "../store/webhooks.ts";
-import { listedOrganization, organizationOf, requireReader, requireWriter, webhookNotFound } from "./guards.ts";
+import {
+  listedOrganization,
+  organizationOf,
+  requireReader,
+  requireRevealer,
+  requireWriter,
+  webhookNotFound,
+} from "./guards.ts";
 import { healthMessage } from "./health-message.ts";
 import { record } from "./record.ts";
 import { type RotationDeps, rotations } from "./rotations.ts";
@@ -45,7 +52,7 @@ type Handlers = ServiceImpl<typeof WebhookService>;
 
 /** Webhooks of organizations (docs/behaviour.md#webhook-deliveries). */
 export function webhookService(deps: WebhookDeps): Handlers {
-  return { ...creation(deps), ...changes(deps), ...rotations(deps), ...reads(deps) };
+  return { ...creation(deps), ...changes(deps), ...rotations(deps), ...revealing(deps), ...reads(deps) };
 }
 
 function creation(deps: WebhookDeps): Pick<Handlers, "createWebhook" | "deleteWebhook"> {
@@ -139,6 +146,21 @@ function changes(deps: WebhookDeps): Pick<Handlers, "updateWebhook"> {
       deps.wake();
       await earlierPosts(deps.intake);
       return { webhook: webhookMessage(updated, current) };
+    },
+  };
+}
+
+function revealing({ db, box, now }: WebhookDeps): Pick<Handlers, "revealWebhookSecret"> {
+  return {
+    async revealWebhookSecret({ id }, handler) {
+      const context = callContext(handler);
+      requireRevealer(context);
+      // Not locked: whoever may only read cannot.
+      const stored = isUuid(id) ? await findWebhook(db, context, id) : null;
+      if (!stored) throw webhookNotFound();
+      const hasSecret = stored.secret_sealed !== null;
+      await db.tx(context, async (tx) => record(tx, context, stored, "webhook.reveal_secret", { hasSecret }, now()));
+      return { secret: openFields(box, stored).secret ?? "" };
     },
   };
 }

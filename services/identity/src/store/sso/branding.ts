@@ -7,13 +7,21 @@ const system = { caller: systemCaller("identity") };
 const none: BrandingRow = { logo_url: null, accent_color: null, headline: null };
 
 /** Of the caller's partner; empty when it has none. */
-export async function findBranding(db: Database, who: CallContext, partnerId: string): Promise<BrandingRow> {
+export async function findBranding(
+  db: Database,
+  who: Pick<CallContext, "caller">,
+  partnerId: string,
+): Promise<BrandingRow> {
   const [row] = await db.read<BrandingRow>(
     who,
     sql`SELECT logo_url, accent_color, headline FROM login_branding WHERE partner_id = ${partnerId}`,
   );
   return row ?? none;
 }
+
+/** Of any partner, for the pages of its customers. */
+export const brandingOf = (db: Database, partnerId: string): Promise<BrandingRow> =>
+  findBranding(db, system, partnerId);
 
 export async function putBranding(tx: Tx, partnerId: string, b: BrandingRow, now: Date): Promise<void> {
   await tx.execute(sql`
