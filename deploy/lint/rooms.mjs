@@ -52,7 +52,7 @@ const buildings = {
   "gateway/console/src": [
     ["main"],
     ["router"],
-    ["pages", "shell", "sign-in", "parts-page"],
+    ["pages", "portal", "shell", "sign-in", "parts-page"],
     ["operations"],
     ["parts"],
     ["api"],

@@ -31,11 +31,21 @@ function withImports(name: string, found = new Set<string>()): Set<string> {
 
 const scriptsOf = (entry: string) => new Set(named(html(entry), ".js").flatMap((name) => [...withImports(name)]));
 const app = scriptsOf("index.html");
-const pages = names.filter((name) => name.endsWith(".js") && !app.has(name) && !scriptsOf("sign-in.html").has(name));
+const signIn = scriptsOf("sign-in.html");
+const portal = scriptsOf("portal.html");
+const pages = names.filter((name) => name.endsWith(".js") && ![app, signIn, portal].some((of) => of.has(name)));
 
 describe("the built console", () => {
   it("has a sign-in page of at most 90 KB of script", () => {
-    expect(kilobytes(scriptsOf("sign-in.html"))).toBeLessThan(90);
+    expect(kilobytes(signIn)).toBeLessThan(90);
+  });
+
+  it("has a portal of at most 130 KB of script, without the session and the storage of the console's users", () => {
+    expect(kilobytes(portal)).toBeLessThan(130);
+    const sources = [...portal].map((name) => readFileSync(join(assets, name), "utf8")).join("");
+    for (const word of ["localStorage", "sessionStorage", "BroadcastChannel", "/auth/refresh"]) {
+      expect({ word, isThere: sources.includes(word) }).toEqual({ word, isThere: false });
+    }
   });
 
   it("opens the devices with at most 200 KB of script and 24 KB of styles", () => {
@@ -54,7 +64,7 @@ describe("the built console", () => {
     expect(statSync(join(assets, fonts[0] ?? "")).size).toBeLessThan(60_000);
   });
 
-  it.each(["index.html", "sign-in.html"])(
+  it.each(["index.html", "sign-in.html", "portal.html"])(
     "%s has no inline script, no inline style and nothing from elsewhere",
     (entry) => {
       const text = html(entry);

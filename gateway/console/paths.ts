@@ -23,4 +23,5 @@ export const paths = {
     "activate",
   ],
   signIn: ["login", "reset-password", "accept-invite", "unsubscribe"],
+  portal: ["portal"],
 } as const;

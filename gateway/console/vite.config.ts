@@ -39,7 +39,8 @@ function pagesAsServed(): Plugin {
     configureServer({ middlewares }) {
       middlewares.use((request, _response, next) => {
         const segment = /^\/([^/?]*)/.exec(request.url ?? "")?.[1] ?? "";
-        if ((paths.signIn as readonly string[]).includes(segment)) request.url = "/sign-in.html";
+        if ((paths.portal as readonly string[]).includes(segment)) request.url = "/portal.html";
+        else if ((paths.signIn as readonly string[]).includes(segment)) request.url = "/sign-in.html";
         else if ((paths.app as readonly string[]).includes(segment)) request.url = "/index.html";
         next();
       });
@@ -66,7 +67,11 @@ export default defineConfig({
       onLog: (level, entry, report) => {
         if (entry.code !== "MODULE_LEVEL_DIRECTIVE") report(level, entry);
       },
-      input: { index: join(root, "index.html"), "sign-in": join(root, "sign-in.html") },
+      input: {
+        index: join(root, "index.html"),
+        "sign-in": join(root, "sign-in.html"),
+        portal: join(root, "portal.html"),
+      },
     },
   },
   server: {

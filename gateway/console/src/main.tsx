@@ -2,13 +2,16 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
+import { setCredentials } from "./api/credentials.ts";
 import { queryClient } from "./api/queries.ts";
-import { restore } from "./api/session.ts";
+import { accessToken, renewed, restore } from "./api/session.ts";
+import { stepUp } from "./api/step-up.ts";
 import { notePrefixes } from "./parts/shortcuts.ts";
 import { applyTheme } from "./parts/theme.ts";
 import { loadPageOf, router } from "./router.tsx";
 
 applyTheme();
+setCredentials({ accessToken, renewed, stepUp });
 
 const loginPath = () => {
   const here = `${location.pathname}${location.search}`;

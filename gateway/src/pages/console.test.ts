@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { createLogger } from "@muster/kit";
 import { createConsole } from "./console.ts";
 import { createLogoOrigin } from "./logo-origin.ts";
+import { createPortalPolicy } from "./portal-policy.ts";
 
 const log = createLogger("test", "fatal");
 const folder = mkdtempSync(join(tmpdir(), "muster-console-"));
@@ -15,9 +16,13 @@ const servers: Server[] = [];
 
 beforeAll(() => {
   mkdirSync(join(folder, "assets"));
-  writeFileSync(join(folder, "paths.json"), JSON.stringify({ app: ["", "devices"], signIn: ["login"] }));
+  writeFileSync(
+    join(folder, "paths.json"),
+    JSON.stringify({ app: ["", "devices"], signIn: ["login"], portal: ["portal"] }),
+  );
   writeFileSync(join(folder, "index.html"), "<!doctype html>app");
   writeFileSync(join(folder, "sign-in.html"), "<!doctype html>sign-in");
+  writeFileSync(join(folder, "portal.html"), "<!doctype html>portal");
   writeFileSync(join(folder, "assets/app-1a2b.js"), "export {}");
   writeFileSync(join(folder, "assets/app-1a2b.js.br"), brotliCompressSync("export {}"));
 });
@@ -27,10 +32,15 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
+type PortalPolicyOf = ReturnType<typeof createPortalPolicy>;
+
 /** The pages behind a test server: what they do not serve is 599. */
-async function serving(change: { appUrl?: string; logoOrigin?: () => Promise<string | null> } = {}) {
+async function serving(
+  change: { appUrl?: string; logoOrigin?: () => Promise<string | null>; portalPolicy?: PortalPolicyOf } = {},
+) {
   const publicUrl = "https://muster.example";
-  const pages = createConsole({ folder, publicUrl, appUrl: publicUrl, logoOrigin: async () => null, log, ...change });
+  const closed = { logoOrigin: async () => null, portalPolicy: async () => ({ embedOrigins: [], imageOrigin: null }) };
+  const pages = createConsole({ folder, publicUrl, appUrl: publicUrl, ...closed, log, ...change });
   const server = createServer((request, response) => {
     const path = (request.url ?? "").split("?")[0] ?? "";
     if (pages?.serves(request.method ?? "", path)) pages.handler(request, response);
@@ -97,7 +107,9 @@ describe("the console's pages", () => {
   });
 
   it("are absent without a build", () => {
-    const options = { publicUrl: "http://a.example", appUrl: "http://a.example", logoOrigin: async () => null, log };
+    const portalPolicy = async () => ({ embedOrigins: [], imageOrigin: null });
+    const addresses = { publicUrl: "http://a.example", appUrl: "http://a.example" };
+    const options = { ...addresses, logoOrigin: async () => null, portalPolicy, log };
     expect(createConsole({ folder: join(folder, "nowhere"), ...options })).toBeNull();
   });
 });
@@ -120,5 +132,39 @@ describe("the origin of a logo", () => {
     expect(await logoOrigin()).toBeNull();
     now = 62_000;
     expect(await logoOrigin()).toBeNull();
+  });
+});
+
+describe("the page of a portal link", () => {
+  const linkId = "018f6f1e-7c2a-7b3d-9e4f-0a1b2c3d4e5f";
+  const framedBy = (reply: Response) =>
+    /frame-ancestors ([^;]*)/.exec(reply.headers.get("content-security-policy") ?? "")?.[1];
+
+  it("is framed by the link's origins alone, and with an unknown link it is the same page framed by none", async () => {
+    const requested: string[] = [];
+    const page = async (id: string) => {
+      requested.push(id);
+      const embedOrigins = id === linkId ? ["https://a.example.com", "https://b.example.com:8443"] : [];
+      return { embedOrigins, logoUrl: id === linkId ? "https://logo.example.com/a.png" : "" };
+    };
+    const get = await serving({ portalPolicy: createPortalPolicy({ page, log }) });
+    const embedded = await get(`/portal/${linkId.toUpperCase()}`);
+    expect(framedBy(embedded)).toBe("https://a.example.com https://b.example.com:8443");
+    expect(embedded.headers.get("content-security-policy")).toContain("img-src 'self' data: https://logo.example.com;");
+    expect(embedded.headers.get("x-frame-options")).toBeNull();
+    const text = await embedded.text();
+    for (const path of [`/portal/${linkId.replace("018f", "018e")}`, "/portal/x", "/portal", `/portal/${linkId};x`]) {
+      const reply = await get(path);
+      expect([reply.status, framedBy(reply), await reply.text()]).toEqual([200, "'none'", text]);
+    }
+    await get(`/portal/${linkId}`);
+    expect(requested.filter((id) => id === linkId)).toHaveLength(1);
+  });
+
+  it("is framed by none while links cannot be looked up, and is served where the app is elsewhere", async () => {
+    const page = () => Promise.reject(new Error("away"));
+    const get = await serving({ portalPolicy: createPortalPolicy({ page, log }), appUrl: "https://app.example" });
+    const reply = await get(`/portal/${linkId}`);
+    expect([reply.status, framedBy(reply)]).toEqual([200, "'none'"]);
   });
 });

@@ -8,6 +8,7 @@ import { z } from "zod";
 import { errorReply } from "../errors.ts";
 import type { Pages } from "../http/pages.ts";
 import { fileHeaders, pageHeaders } from "./policy.ts";
+import type { PortalPolicy } from "./portal-policy.ts";
 
 export type ConsoleOptions = {
   /** Folder of the console's build. */
@@ -16,6 +17,8 @@ export type ConsoleOptions = {
   /** Address of the app that browsers are sent back to: on another origin, our own pages lead there. */
   appUrl: string;
   logoOrigin(): Promise<string | null>;
+  /** By the target of a request for the page of a portal link. */
+  portalPolicy(target: string): Promise<PortalPolicy>;
   log: Logger;
 };
 
@@ -23,11 +26,11 @@ export type ConsoleOptions = {
 const builtFolder = fileURLToPath(new URL("../../console/dist", import.meta.url));
 
 /** First path segments by the entry that shows them; made by the console's build. */
-const pathsFile = z.object({ app: z.array(z.string()), signIn: z.array(z.string()) });
+const pathsFile = z.object({ app: z.array(z.string()), signIn: z.array(z.string()), portal: z.array(z.string()) });
 
 /** The console's pages and files; null when it is not built. */
 export function createConsole(options: ConsoleOptions): Pages | null {
-  const { folder = builtFolder, publicUrl, appUrl, logoOrigin, log } = options;
+  const { folder = builtFolder, publicUrl, appUrl, logoOrigin, portalPolicy, log } = options;
   if (!existsSync(join(folder, "paths.json"))) {
     log.info({ folder }, "console is not built and not served");
     return null;
@@ -35,6 +38,7 @@ export function createConsole(options: ConsoleOptions): Pages | null {
   const paths = pathsFile.parse(JSON.parse(readFileSync(join(folder, "paths.json"), "utf8")));
   const app = new Set(paths.app);
   const signIn = new Set(paths.signIn);
+  const portal = new Set(paths.portal);
   const isElsewhere = new URL(appUrl).origin !== new URL(publicUrl).origin;
   const files = sirv(folder, { etag: true, brotli: true, gzip: true });
 
@@ -47,7 +51,7 @@ export function createConsole(options: ConsoleOptions): Pages | null {
     serves(method, path) {
       if (method !== "GET" && method !== "HEAD") return false;
       const segment = firstSegment(path);
-      return segment === "assets" || app.has(segment) || signIn.has(segment);
+      return segment === "assets" || app.has(segment) || signIn.has(segment) || portal.has(segment);
     },
     handler(request, response) {
       const target = request.url ?? "/";
@@ -55,6 +59,18 @@ export function createConsole(options: ConsoleOptions): Pages | null {
       if (segment === "assets") {
         // Their names hold their hash.
         send(request, response, { ...fileHeaders, "Cache-Control": "public, max-age=31536000, immutable" });
+        return;
+      }
+      const failed = (err: unknown) => {
+        log.error({ err }, "page failed");
+        response.destroy();
+      };
+      if (portal.has(segment)) {
+        request.url = "/portal.html";
+        // Here also where the app is on another origin: its address is this platform's.
+        portalPolicy(target)
+          .then(({ imageOrigin, embedOrigins }) => send(request, response, pageHeaders(imageOrigin, embedOrigins)))
+          .catch(failed);
         return;
       }
       if (isElsewhere) {
@@ -70,10 +86,7 @@ export function createConsole(options: ConsoleOptions): Pages | null {
       request.url = "/sign-in.html";
       logoOrigin()
         .then((origin) => send(request, response, pageHeaders(origin)))
-        .catch((err: unknown) => {
-          log.error({ err }, "page failed");
-          response.destroy();
-        });
+        .catch(failed);
     },
   };
 }

@@ -1,9 +1,13 @@
 import { cspLine } from "@muster/kit";
 
 /**
- * Header lines of the console's HTML: nothing from elsewhere, no inline script or style, no text that becomes script.
+ * Header lines of the console's HTML: nothing from elsewhere, no inline script or style, no text that becomes script,
+ * and in frames of the given origins alone.
  */
-export function pageHeaders(imageOrigin: string | null): Readonly<Record<string, string>> {
+export function pageHeaders(
+  imageOrigin: string | null,
+  embedOrigins: readonly string[] = [],
+): Readonly<Record<string, string>> {
   const policy = cspLine({
     "default-src": ["'none'"],
     "script-src": ["'self'"],
@@ -13,7 +17,7 @@ export function pageHeaders(imageOrigin: string | null): Readonly<Record<string,
     "connect-src": ["'self'"],
     "base-uri": ["'none'"],
     "form-action": ["'none'"],
-    "frame-ancestors": ["'none'"],
+    "frame-ancestors": embedOrigins.length > 0 ? embedOrigins : ["'none'"],
     "require-trusted-types-for": ["'script'"],
     "trusted-types": ["'none'"],
   });

@@ -1,7 +1,6 @@
 import { createMusterClient } from "@muster/client";
 import type { Failure } from "./call.ts";
-import { accessToken, renewed } from "./session.ts";
-import { stepUp } from "./step-up.ts";
+import { credentials } from "./credentials.ts";
 
 const expired = ["token_expired", "unauthenticated", "session_revoked"];
 
@@ -18,6 +17,7 @@ crypto.randomUUID ??= () => {
  * repaired once.
  */
 async function authorized(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
+  const { accessToken, renewed, stepUp } = credentials();
   const request = new Request(input, init);
   let token: string | null;
   try {
