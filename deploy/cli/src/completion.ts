@@ -57,4 +57,10 @@ _muster() {
 }
 compdef _muster muster
 `,
+  fish: `function __muster_complete
+  set -l words (commandline -opc) (commandline -ct)
+  muster __complete -- $words[2..-1] 2>/dev/null
+end
+complete -c muster -f -a '(__muster_complete)'
+`,
 };

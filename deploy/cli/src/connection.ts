@@ -8,16 +8,50 @@ const defaultUrl = "http://localhost:3000";
 /** Longer than any answer in JSON may take at the API. */
 const deadlineMs = 60_000;
 
-export type Target = { url: string; credentials: Credentials };
+/** A deployment, and the key of its session in the file of sessions. */
+export type Target = { url: string; profile: string | null; key: string; credentials: Credentials };
 
-/** Which deployment is meant: `--url`, `MUSTER_URL`, the newest sign-in, or the one of `npm start`. */
-export function targetOf(io: Io, { url }: Globals): Target {
+const keyOf = (profile: string | null, url: string) => (profile === null ? url : `${profile}@${url}`);
+const ofProfile = /^([A-Za-z0-9][\w.-]{0,63})@(https?:.*)$/;
+
+/**
+ * Which deployment is meant: `--url`, that of `--profile` or `MUSTER_PROFILE`, `MUSTER_URL`, the one chosen last, or
+ * the one of `npm start`. The session of a profile is found at its own address alone.
+ */
+export function targetOf(io: Io, { url, profile }: Globals): Target {
   const credentials = credentialsOf(io.env);
-  const address = url ?? (io.env.MUSTER_URL || null) ?? credentials.current() ?? defaultUrl;
+  const wanted = profile ?? (io.env.MUSTER_PROFILE || null);
+  if (wanted !== null && !ofProfile.test(`${wanted}@https:`)) {
+    throw wrongUsage(`"${wanted}" is no name of a profile: letters, digits, "-", "_" and ".", at most 64`);
+  }
+  const stored = wanted === null ? undefined : ownValue(credentials.profiles(), wanted);
+  const named = url ?? stored ?? (io.env.MUSTER_URL || null);
+  if (named !== null || wanted !== null) return { ...checked(named ?? defaultUrl, wanted), credentials };
+  const current = credentials.current() ?? defaultUrl;
+  const [, name = null, address = current] = ofProfile.exec(current) ?? [];
+  return { ...checked(address, name), credentials };
+}
+
+const ownValue = (record: Readonly<Record<string, string>>, name: string) =>
+  Object.hasOwn(record, name) ? record[name] : undefined;
+
+function checked(address: string, profile: string | null): Omit<Target, "credentials"> {
   if (!URL.canParse(address) || !/^https?:$/.test(new URL(address).protocol)) {
     throw wrongUsage(`"${address}" is not an address such as https://muster.example.com`);
   }
-  return { url: address.replace(/\/+$/, "").replace(/\/api\/v1$/, ""), credentials };
+  const url = address.replace(/\/+$/, "").replace(/\/api\/v1$/, "");
+  return { url, profile, key: keyOf(profile, url) };
+}
+
+/** The profiles, with who is signed in at each. */
+export function profilesOf(io: Io) {
+  const credentials = credentialsOf(io.env);
+  const current = credentials.current();
+  return Object.entries(credentials.profiles()).map(([name, url]) => {
+    const key = keyOf(name, url);
+    const email = credentials.session(key)?.email ?? null;
+    return { name, url, email, current: key === current, use: () => credentials.choose(key) };
+  });
 }
 
 /** An unauthenticated client, for signing in. */
@@ -33,7 +67,7 @@ export function connect(
   globals: Globals,
   own: readonly Operation[] = [],
 ): { muster: MusterClient; url: string } {
-  const { url, credentials } = targetOf(io, globals);
+  const { url, key, credentials } = targetOf(io, globals);
   const mayAll = globals.yes === true || io.stdin.isTTY === true;
   const guarded = (muster: MusterClient) => {
     if (!mayAll) muster.use(consentGuard(own));
@@ -41,14 +75,14 @@ export function connect(
   };
   const apiKey = io.env.MUSTER_API_KEY;
   if (apiKey) return { url, muster: guarded(createMusterClient({ baseUrl: url, apiKey, fetch: ownFetch })) };
-  const tokens = credentials.session(url);
+  const tokens = credentials.session(key);
   if (!tokens) {
     throw new Failure(exits.signedOut, `not signed in at ${url}: run \`muster login\`, or set MUSTER_API_KEY`);
   }
   return {
     url,
     muster: guarded(
-      createMusterClient({ baseUrl: url, tokens, refreshWith: credentials.refreshWith(url), fetch: ownFetch }),
+      createMusterClient({ baseUrl: url, tokens, refreshWith: credentials.refreshWith(key), fetch: ownFetch }),
     ),
   };
 }

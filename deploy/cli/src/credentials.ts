@@ -17,12 +17,21 @@ import type { RefreshWith, Tokens } from "@muster/client";
 import { exits, Failure } from "./failure.ts";
 
 export type StoredSession = Tokens & { email: string };
-type Stored = { current: string | null; sessions: Record<string, StoredSession> };
+/** Sessions by address, those of profiles by `name@address`. */
+type Stored = {
+  current: string | null;
+  sessions: Record<string, StoredSession>;
+  profiles: Record<string, string>;
+};
 
 export type Credentials = {
   file: string;
-  /** The address of the newest sign-in. */
+  /** The key of the session that was signed in, or chosen, last. */
   current(): string | null;
+  /** Addresses of the profiles, by their names. */
+  profiles(): Readonly<Record<string, string>>;
+  nameProfile(name: string, url: string): Promise<void>;
+  choose(key: string): Promise<void>;
   session(url: string): StoredSession | null;
   /** Keeps or, with null, forgets the session of an address; `makeCurrent` for a sign-in. */
   keep(url: string, session: StoredSession | null, makeCurrent?: boolean): Promise<void>;
@@ -55,6 +64,19 @@ export function credentialsOf(env: Readonly<Record<string, string | undefined>>)
   return {
     file,
     current: () => read(file).current,
+    profiles: () => read(file).profiles,
+    nameProfile: (name, url) =>
+      locked(file, async () =>
+        change((stored) => {
+          stored.profiles[name] = url;
+        }),
+      ),
+    choose: (key) =>
+      locked(file, async () =>
+        change((stored) => {
+          stored.current = key;
+        }),
+      ),
     session: sessionOf,
     keep: (url, session, makeCurrent = false) => locked(file, async () => put(url, session, makeCurrent)),
     refreshWith: (url) => (current, exchange) =>
@@ -83,12 +105,12 @@ function read(file: string): Stored {
     }
     text = readFileSync(file, "utf8");
   } catch (error) {
-    if (codeOf(error) === "ENOENT") return { current: null, sessions: {} };
+    if (codeOf(error) === "ENOENT") return { current: null, sessions: {}, profiles: {} };
     throw error;
   }
   try {
-    const { current = null, sessions = {} }: Partial<Stored> = JSON.parse(text);
-    return { current, sessions };
+    const { current = null, sessions = {}, profiles = {} }: Partial<Stored> = JSON.parse(text);
+    return { current, sessions, profiles };
   } catch {
     throw new Failure(exits.failed, `${file} is not JSON: remove it, then sign in again`);
   }

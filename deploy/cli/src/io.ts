@@ -9,4 +9,4 @@ export type Io = {
 };
 
 /** Options that every command takes. */
-export type Globals = { url?: string; json?: boolean; yes?: boolean };
+export type Globals = { url?: string; profile?: string; json?: boolean; yes?: boolean };

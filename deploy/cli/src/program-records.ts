@@ -24,6 +24,7 @@ export function addRecords(parent: Command, io: Io) {
     .option("--of <id>", "the record that the rows belong to, such as the webhook of deliveries")
     .option("--limit <n>", "rows at most", "50")
     .option("--all", "every row")
+    .option("--csv", "rows as CSV, with a heading")
     .option("--columns <names>", "columns of the table, separated by commas")
     .action((resource: string, args: string[], _options, command: Command) =>
       get(io, resource, args, all<GetOptions>(command)),

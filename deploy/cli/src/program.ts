@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { type AddOptions, addDevices } from "./commands/add-devices.ts";
 import { deviceMetrics, type MetricOptions } from "./commands/device-metrics.ts";
 import { type LocalOptions, local } from "./commands/local.ts";
+import { listProfiles, useProfile } from "./commands/profiles.ts";
 import { reviewDevices } from "./commands/review-devices.ts";
 import { enrollTotp, login, logout, whoami } from "./commands/session.ts";
 import { type StatusOptions, status } from "./commands/status.ts";
@@ -13,6 +14,7 @@ import { addAudit } from "./program-audit.ts";
 import { addDirectory } from "./program-directory.ts";
 import { add, all, ended, organization } from "./program-parts.ts";
 import { addKeys, addRecords } from "./program-records.ts";
+import { addReleases } from "./program-releases.ts";
 import { addWebhooks } from "./program-webhooks.ts";
 import { version } from "./version.ts";
 
@@ -25,6 +27,7 @@ export function programOf(io: Io): Command {
       "--url <address>",
       "the deployment; default MUSTER_URL, else that of the newest sign-in, else http://localhost:3000",
     )
+    .option("--profile <name>", "a deployment that `login` named; default MUSTER_PROFILE")
     .option("--json", "results as JSON, for pipes")
     .option("--yes", "do not ask; without a terminal, what destroys something or shows a secret needs it")
     .configureHelp({ showGlobalOptions: true })
@@ -43,6 +46,7 @@ export function programOf(io: Io): Command {
   addKeys(program, io);
   addAudit(program, io);
   addDirectory(program, io);
+  addReleases(program, io);
   addMachines(program, io);
   addWebhooks(program, io);
   addPrograms(program, io);
@@ -80,6 +84,13 @@ function addSession(program: Command, io: Io): void {
   )
     .addOption(organization())
     .action((_options, command: Command) => status(io, all<StatusOptions>(command)));
+
+  const profiles = add(program, "profiles", "named deployments, and who is signed in", "muster profiles --json").action(
+    (_options, command: Command) => listProfiles(io, all(command)),
+  );
+  add(profiles, "use", "choose the deployment of commands that name none", "muster profiles use production")
+    .argument("<name>")
+    .action((name: string) => useProfile(io, name));
 
   const mfa = program.command("mfa").description("the second factor of the signed-in person");
   add(mfa, "enroll", "enroll an authenticator app (TOTP)", "muster mfa enroll > recovery-codes.txt").action(
@@ -143,13 +154,13 @@ function addCompletion(program: Command, io: Io): void {
   add(
     program,
     "completion",
-    "print the script that completes commands: bash or zsh",
+    "print the script that completes commands: bash, zsh or fish",
     "source <(muster completion bash)",
   )
     .argument("<shell>")
     .action((shell: string) => {
       const script = Object.hasOwn(scripts, shell) ? scripts[shell] : undefined;
-      if (script === undefined) throw wrongUsage(`no completion for ${shell}: bash or zsh`);
+      if (script === undefined) throw wrongUsage(`no completion for ${shell}: bash, zsh or fish`);
       io.stdout.write(script);
     });
   program

@@ -70,7 +70,11 @@ describe("wrong usage exits with 2 and suggests what was meant", () => {
     [["keys", "rotate"], "missing required argument 'id'"],
     [["keys", "rotate", "id", "--kind", "door"], "--kind is one of api, principal, enrollment"],
     [["webhooks", "listen", "--cert", "a.pem"], "--cert and --key go together"],
-    [["completion", "fish"], "no completion for fish"],
+    [["completion", "elvish"], "no completion for elvish"],
+    [["releases", "sync", "npm"], "a source is one of github, directory"],
+    [["releases", "promote", "1.4.0", "--component", "door"], "--component is one of agent, watchdog, helper"],
+    [["profiles", "use", "nowhere"], 'no profile "nowhere"'],
+    [["whoami", "--profile", "a b"], "is no name of a profile"],
     [["whoami", "--url", "muster"], "is not an address"],
   ])("%j: %s", async (args, message) => {
     const { code, stdout, stderr } = await muster(args, { MUSTER_API_KEY: "svc_x", MUSTER_URL: "http://127.0.0.1:1" });
@@ -258,7 +262,7 @@ describe("completion", () => {
     [["keys", "rotate", "--k"], ["--kind"]],
     [
       ["completion", ""],
-      ["bash", "zsh"],
+      ["bash", "zsh", "fish"],
     ],
   ])("after %j offers %j", (words, offered) => {
     expect(candidates(program, words as string[])).toEqual(offered);

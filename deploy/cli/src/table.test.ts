@@ -13,8 +13,13 @@ describe("a cell", () => {
     [{ id: "1", name: "Ada" }, "Ada"],
     [{ a: 1 }, '{"a":1}'],
     ["two\nlines\tand a tab", "two lines and a tab"],
-    ["\u001b[2Jcleared\u0007", "\uFFFD[2Jcleared\uFFFD"],
-    ["\u202Eevil", "\uFFFDevil"],
+    ["\u001b[2Jcleared\u0007", "\\u{1b}[2Jcleared\\u{7}"],
+    ["\u202Eevil", "\\u{202e}evil"],
+    ["a\u200db", "a\\u{200d}b"],
+    ["👨\u200d👩\u200d👧", "👨\u200d👩\u200d👧"],
+    ["🏳️\u200d🌈", "🏳️\u200d🌈"],
+    ["می\u200cخواهم", "می\u200cخواهم"],
+    ["\u200eשלום\u200e", "\u200eשלום\u200e"],
   ])("for %j is %j", (value, text) => {
     expect(cell(value)).toBe(text);
   });

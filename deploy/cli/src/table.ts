@@ -17,8 +17,24 @@ function nameOf(record: Record<string, unknown>): string {
   return typeof name === "string" && name !== "" ? name : JSON.stringify(record);
 }
 
-/** Whitespace becomes a space; other control and formatting characters become U+FFFD. */
-export const visible = (text: string) => text.replace(/\s+/gu, " ").replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "\uFFFD");
+/** Joiners of emoji and of scripts whose letters they shape, and marks that change the direction of no other text. */
+const shown = new RegExp(
+  [
+    String.raw`(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}]\ufe0f?)\u200d(?=\p{Extended_Pictographic})`,
+    String.raw`(?<=[\p{Script=Arabic}\p{Script=Syriac}\p{Script=Mongolian}\p{M}])[\u200c\u200d](?=[\p{L}\p{M}])`,
+    String.raw`[\u200e\u200f]`,
+    String.raw`([\p{Cc}\p{Cf}\p{Zl}\p{Zp}])`,
+  ].join("|"),
+  "gu",
+);
+
+/** Whitespace becomes a space; control and formatting characters that are no part of what is seen are escaped. */
+export const visible = (text: string) =>
+  text
+    .replace(/\s+/gu, " ")
+    .replace(shown, (each, hidden?: string) =>
+      hidden === undefined ? each : `\\u{${hidden.codePointAt(0)?.toString(16)}}`,
+    );
 
 const cut = (text: string) => (text.length > cellMax ? `${text.slice(0, cellMax - 1)}…` : text);
 

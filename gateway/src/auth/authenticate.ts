@@ -178,7 +178,8 @@ export function checkOwnId({ id }: Agent, params: { id?: unknown }): void {
 function checkKey(access: Exclude<Access, { auth: "none" | "agent" | "directory" }>, { record }: KeyHolder): void {
   if (access.auth === "any") return;
   if (access.auth === "optional" || access.keyScopes === undefined) {
-    throw new AppError("user_session_required", "A user session is required");
+    const message = "This operation needs the access token of a signed-in user, not an API key";
+    throw new AppError("user_session_required", message);
   }
   if (!scopesOpen(record.scopes, access.keyScopes)) {
     throw new AppError("insufficient_scope", "API key does not have required permissions", {

@@ -3,6 +3,7 @@ import { text } from "node:stream/consumers";
 import type { ApiError, MusterClient } from "@muster/client";
 import { fields as fieldsOfBodies } from "@muster/client/fields";
 import { connect, type Operation } from "../connection.ts";
+import { csvWriter } from "../csv.ts";
 import { done, exits, Failure, wrongUsage } from "../failure.ts";
 import { bodyOf, checkFields, idAndFilters, type JsonObject, jsonOf } from "../fields.ts";
 import type { Globals, Io } from "../io.ts";
@@ -16,7 +17,14 @@ type Call = (path: string, init: object) => Promise<{ data?: JsonObject; error?:
 const call = (muster: MusterClient, method: Method, path: string, init: object) =>
   done((muster[method] as unknown as Call)(path, init));
 
-export type GetOptions = Globals & { org?: string; of?: string; limit: string; all?: boolean; columns?: string };
+export type GetOptions = Globals & {
+  org?: string;
+  of?: string;
+  limit: string;
+  all?: boolean;
+  columns?: string;
+  csv?: boolean;
+};
 
 /** One record, or the rows of a list as they come. */
 export async function get(io: Io, typed: string, args: readonly string[], options: GetOptions): Promise<void> {
@@ -30,7 +38,9 @@ export async function get(io: Io, typed: string, args: readonly string[], option
   }
   const query = { ...(options.org ? withOrg(resource, options.org) : {}), ...filters };
   const rows = rowsOf(muster, resource, { query, of: options.of, limit: limitOf(options) });
-  await (options.json ? showJson(io, rows) : showTable(io, rows, options.columns?.split(",") ?? resource.columns));
+  const columns = options.columns?.split(",") ?? resource.columns;
+  if (options.json) await showJson(io, rows);
+  else await showTable(io, rows, options.csv ? csvWriter(columns) : tableWriter(columns));
 }
 
 function withOrg(resource: Resource, orgId: string): JsonObject {
@@ -64,8 +74,7 @@ async function* rowsOf(muster: MusterClient, resource: Resource, { query, of, li
 
 const aboutMore = "There are more: --limit N or --all shows them.\n";
 
-async function showTable(io: Io, rows: AsyncGenerator<Row>, columns: readonly string[]): Promise<void> {
-  const write = tableWriter(columns);
+async function showTable(io: Io, rows: AsyncGenerator<Row>, write: (rows: readonly object[]) => string): Promise<void> {
   let held: JsonObject[] = [];
   let count = 0;
   for await (const next of rows) {

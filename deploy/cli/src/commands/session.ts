@@ -15,8 +15,9 @@ export async function login(io: Io, options: LoginOptions): Promise<void> {
     options.email === undefined ? browserLogin(io, target, options) : passwordLogin(io, target, options.email);
   const { accessToken, refreshToken, user } = await signedIn;
   if (!refreshToken) throw new Error("the API answered a sign-in without a refresh token");
-  const { url, credentials } = target;
-  await credentials.keep(url, { accessToken, refreshToken, email: user.email }, true);
+  const { url, profile, key, credentials } = target;
+  if (profile !== null) await credentials.nameProfile(profile, url);
+  await credentials.keep(key, { accessToken, refreshToken, email: user.email }, true);
   io.stderr.write(`Signed in at ${url} as ${user.email}, kept in ${credentials.file}\n`);
 }
 
@@ -67,13 +68,13 @@ export async function enrollTotp(io: Io, options: Globals): Promise<void> {
 
 /** Ends the session at the API, then forgets it. */
 export async function logout(io: Io, options: Globals): Promise<void> {
-  const { url, credentials } = targetOf(io, options);
-  if (!credentials.session(url)) return void io.stderr.write(`Not signed in at ${url}\n`);
-  const { muster } = connect({ ...io, env: { ...io.env, MUSTER_API_KEY: undefined } }, { url });
+  const { url, key, credentials } = targetOf(io, options);
+  if (!credentials.session(key)) return void io.stderr.write(`Not signed in at ${url}\n`);
+  const { muster } = connect({ ...io, env: { ...io.env, MUSTER_API_KEY: undefined } }, options);
   const { error, response } = await muster.POST("/api/v1/auth/logout");
   // A session that has already ended is no failure.
   if (error && response.status !== 401) throw new Failure(exits.unavailable, "the session was not ended", error);
-  await credentials.keep(url, null);
+  await credentials.keep(key, null);
   io.stderr.write(`Signed out at ${url}\n`);
 }
 

@@ -1,0 +1,44 @@
+import type { Command } from "commander";
+import {
+  changeRollout,
+  type PromoteOptions,
+  promote,
+  type ResumeOptions,
+  resumeRollout,
+  type SyncOptions,
+  sync,
+  yank,
+} from "./commands/releases.ts";
+import type { Io } from "./io.ts";
+import { add, all } from "./program-parts.ts";
+
+/** `releases` and `rollouts`: changes; their records are those of `get agent-versions` and `get rollouts`. */
+export function addReleases(parent: Command, io: Io) {
+  const releases = parent.command("releases").description("versions of the agent: register, promote, withdraw");
+  add(releases, "sync", "register a version from a release source", "muster releases sync github --release 1.4.0")
+    .argument("<source>")
+    .option("--release <version>", "the version; without it the latest stable one")
+    .action((source: string, _options, command: Command) => sync(io, source, all<SyncOptions>(command)));
+  add(releases, "promote", "make a version the fleet's target", "muster releases promote 1.4.0")
+    .argument("<version>")
+    .option("--component <component>", "agent, watchdog or helper; all without it")
+    .action((version: string, _options, command: Command) => promote(io, version, all<PromoteOptions>(command)));
+  add(releases, "yank", "stop offering a version", "muster releases yank ID --yes")
+    .argument("<id>")
+    .action((id: string, _options, command: Command) => yank(io, id, all(command)));
+
+  const rollouts = parent.command("rollouts").description("staged rollouts: pause, resume, complete, cancel");
+  for (const [change, about] of [
+    ["pause", "offer the version to no further device"],
+    ["complete", "make the version the target of the whole fleet"],
+    ["cancel", "end the rollout; devices that run the version keep it"],
+  ] as const) {
+    add(rollouts, change, about, `muster rollouts ${change} ID`)
+      .argument("<id>")
+      .action((id: string, _options, command: Command) => changeRollout(io, change, id, all(command)));
+  }
+  add(rollouts, "resume", "go on after a pause or a halt", "muster rollouts resume ID --accept-failures")
+    .argument("<id>")
+    .option("--accept-failures", "failures so far no longer count")
+    .action((id: string, _options, command: Command) => resumeRollout(io, id, all<ResumeOptions>(command)));
+}
