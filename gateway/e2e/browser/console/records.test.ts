@@ -156,7 +156,7 @@ inChromium("records in the console", (visit) => {
     expect(await page.getByRole("button", { name: "Pause …" }).count()).toBe(0);
     await visitor.expectAccessible();
     await page.getByRole("button", { name: "Resume …" }).click();
-    await page.getByText(/Failures so far no longer count/).waitFor();
+    await page.getByRole("checkbox", { name: /^Accept the 3 failures so far/, checked: true }).waitFor();
     await confirm(visitor, "Resume");
     await page.getByText("The rollout continues.").waitFor();
     await page.getByText(/\(3 no longer count\)/).waitFor();

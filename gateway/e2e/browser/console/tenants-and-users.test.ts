@@ -192,7 +192,7 @@ inChromium("the console's pages of tenants and users", (visit) => {
         await visitor.expectAccessible();
         await visitor.open("/settings/partner", "Partner");
         await page.getByLabel("Billing e-mail").fill("bills@example.com");
-        await page.getByRole("button", { name: "Save" }).click();
+        await page.getByRole("button", { name: "Save" }).first().click();
         await page.getByText("Saved.").waitFor();
         await visitor.expectAccessible();
         await visitor.open(`/audit/reports?orgId=${orgId}&kind=user-activity`, "Audit reports");
@@ -209,6 +209,7 @@ inChromium("the console's pages of tenants and users", (visit) => {
         await page.getByRole("button", { name: "New stream" }).first().click();
         const dialog = page.getByRole("dialog");
         await dialog.getByLabel("Name").fill("SIEM");
+        await dialog.getByLabel("To").selectOption("webhook");
         await dialog.getByLabel("Address").fill(receiver.url);
         await dialog.getByRole("button", { name: "Create" }).click();
         await dialog.getByLabel("I have stored it").check();
