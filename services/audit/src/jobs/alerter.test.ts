@@ -266,6 +266,8 @@ describe("alerts of another tenant", () => {
     expect((await client(partner).listAlerts({ orgId })).alerts.map((each) => each.id)).toEqual([id]);
     expect(await codeOf(client({ ...admin, siteIds: [uuidv7()] }).getAlert({ id }))).toBe("site_restricted");
     expect(await codeOf(client(partner).getAlert({ id: "x" }))).toBe("audit_alert_not_found");
+    expect(await codeOf(client(other.admin).updateAlert({ id }))).toBe("no_updates");
+    expect(await codeOf(create(other.admin, { orgId, name: "" }))).toBe("validation_failed");
   });
 
   it("count up to the limit of each tenant", async () => {

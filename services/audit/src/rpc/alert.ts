@@ -74,6 +74,8 @@ function createAlert(deps: AlertDeps): Handlers["createAlert"] {
   return async (request, handler) => {
     const context = callContext(handler);
     writer(deps, context);
+    // What is wrong with the body by itself precedes what is wrong with the organization.
+    newAlert(inputOf(request, true));
     const tenant = await tenantOf(deps, context, request.orgId);
     if (tenant.orgId && (await isDeleted(db, context, tenant.orgId))) {
       throw new AppError("organization_not_found", "Organization not found");
@@ -102,10 +104,12 @@ function alertChanges(deps: AlertDeps): Pick<Handlers, "updateAlert" | "deleteAl
     async updateAlert({ id, updateMask, ...request }, handler) {
       const context = callContext(handler);
       writer(deps, context);
+      const input = { ...inputOf({ ...request, template: "" }, true), status: request.status };
+      const paths = updateMask?.paths ?? [];
+      alertChange(paths, input);
       const stored = await found(deps, context, id);
       requireWholeTenant(context, { orgId: stored.org_id, partnerId: stored.partner_id });
-      const input = { ...inputOf({ ...request, template: "" }, stored.org_id !== null), status: request.status };
-      const change = alertChange(updateMask?.paths ?? [], input);
+      const change = alertChange(paths, { ...input, isOfOrganization: stored.org_id !== null });
       const at = now();
       const row = await db.tx(context, async (tx) => {
         const locked = await lockAlert(tx, stored.id);
