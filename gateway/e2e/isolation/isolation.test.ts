@@ -86,7 +86,9 @@ describe("the isolation matrix", () => {
 
   it("shows in audit lists exactly the rows within the caller's tenant", async () => {
     const wrong: string[] = [];
-    const lists = performed.filter(({ cell }) => cell.subject.kind === "audit_log" && cell.subject.shape === "list");
+    const lists = performed.filter(
+      ({ cell: { subject } }) => subject.kind === "audit_log" && subject.shape === "list" && subject.key !== counted,
+    );
     for (const { cell, answer, request } of lists.filter((one) => one.answer.status === 200)) {
       const rows = (answer.body.data ?? answer.body.entries ?? answer.body.rows ?? linesOf(answer)) as { id: string }[];
       const stored = await owner.rows<{ partner_id: string | null; org_id: string | null }>(
@@ -138,6 +140,9 @@ describe("the isolation matrix", () => {
     expect(neverServed.map(({ key }) => key)).toEqual([]);
   });
 });
+
+/** Numbers of rows, none of which it lists; services/audit/src/rpc/report.test.ts looks at their scope. */
+const counted = "GET /audit-logs/reports/sign-ins";
 
 /** The rows of a CSV export, by id; none of reports that list no rows. */
 function linesOf({ text }: { text: string }): { id: string }[] {

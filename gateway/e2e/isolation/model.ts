@@ -105,20 +105,6 @@ const withheld: Partial<Record<RoleKey, (permission: Permission) => boolean>> = 
 /** Served also to users of a partner or organization that is not active. */
 const alwaysOpen = ["GET /auth/me", "POST /auth/logout"];
 
-/** The scope that opens a row to keys (docs/behaviour.md#who-may-call-what); null: keys never call it. */
-export function keyScopeOf({ method, path, permission, mfa }: InterfaceRow): string | null {
-  const verb = method === "GET" ? "read" : "write";
-  if (mfa || path.startsWith("/orgs/partners") || path === "/orgs/organizations/order") return null;
-  if (path.startsWith("/orgs/sites")) return `sites:${verb}`;
-  if (path.startsWith("/orgs")) return `organizations:${verb}`;
-  if (permission === "audit:read" || permission === "audit:export") return "audit:read";
-  if (permission === "audit:append") return "audit:append";
-  if (/^\/(devices|system-tools)\/.*logs/.test(path)) return "logs:read";
-  if (/^\/device(s|-groups)/.test(path)) return `devices:${verb}`;
-  if (/^\/(webhooks|events)/.test(path)) return permission;
-  return null;
-}
-
 /**
  * The refusal before the record is looked up: 401, then 403 permission, 403 MFA, 403 scope. Null when the caller is
  * admitted.
@@ -137,7 +123,7 @@ export function turnedAway(actor: Actor, row: InterfaceRow): Outcome | null {
   if (row.auth === "none" || row.auth === "optional") return null;
   if (actor.as === "anonymous") return refused(401, "unauthenticated");
   if (actor.as === "key" && key !== "GET /auth/me") {
-    const scope = keyScopeOf(row);
+    const scope = row.keyScopes?.[0] ?? null;
     if (scope === null) return refused(403, "user_session_required");
     const isOfAny = scope !== "audit:append";
     if (!actor.keyScopes.some((held) => held === scope || (held === "*" && isOfAny))) {

@@ -102,6 +102,7 @@ export async function perform(runner: Runner, cell: Cell): Promise<Performed> {
   const replayId = makers.replayOf(target?.id ?? "");
   const params: Record<string, string> = {
     id: target?.id ?? nobodys,
+    webhookId: nobodys,
     deviceId: route.path.startsWith("/system-tools/devices/:deviceId") ? (target?.id ?? "") : from.deviceId,
     deliveryId,
     replayId,
