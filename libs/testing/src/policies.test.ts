@@ -40,6 +40,22 @@ const ownConditions: Record<string, string[]> = {
     "sites_reached",
   ],
 };
+/** What a session of the webhook portal sees and changes. */
+const ofPortal = [
+  "attempts",
+  "dead_letters",
+  "deliveries",
+  "endpoint_state",
+  "events",
+  "organizations",
+  "queue",
+  "replays",
+]
+  .map((name) => `webhook_${name}`)
+  .concat("webhooks")
+  .flatMap((table) => [`${table}_portal`, `${table}_portal_read`]);
+ownConditions["webhook-dispatcher"] = ["tenant_portal", ...ofPortal];
+
 const isNamed = ({ scope }: Policy) => /^[a-z]+$/.test(scope);
 
 async function policiesOfService(service: string): Promise<Policy[]> {

@@ -55,6 +55,8 @@ describe("compiled code", () => {
       "muster.audit.v1.ExportLogsRequest",
       "muster.audit.v1.StartExportRequest",
       "muster.audit.v1.ReportRequest",
+      "muster.identity.v1.NotifyResponse",
+      "muster.identity.v1.FindAuthorResponse",
       "muster.release.v1.GetSettingsResponse",
       "muster.release.v1.PutSettingsResponse",
       "muster.release.v1.ComponentDecision",

@@ -254,7 +254,7 @@ describe("a release that fails", () => {
   const parts = (version: string) =>
     service.read<{ kind: string; name: string; reason: string }>(sql`
       SELECT p.kind, p.name, p.reason FROM rollout_part p JOIN rollout t ON t.id = p.rollout_id
-      JOIN release r ON r.id = t.release_id WHERE r.version = ${version} AND halted_at IS NOT NULL ORDER BY p.kind`);
+      JOIN release r ON r.id = t.release_id WHERE r.version = ${version} AND p.halted_at IS NOT NULL ORDER BY p.kind`);
   /** Offers the version to devices of that kind one by one; they end as given. */
   const end = async (version: string, outcomes: string, device: object) => {
     for (const each of outcomes) {
