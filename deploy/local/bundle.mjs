@@ -21,6 +21,8 @@ export const ownUrls = (out) => ({
   transform: {
     filter: { code: /\bimport\.meta\.url\b/ },
     handler(code, id) {
+      // A module of the bundler itself is no file: a path to it would begin at the folder that the command ran in.
+      if (id.startsWith("\0")) return null;
       const path = JSON.stringify(relative(out, id).replaceAll("\\", "/"));
       // No line is added: the source map stays right.
       return { code: code.replace(/\bimport\.meta\.url\b/g, `new URL(${path}, import.meta.url).href`), map: null };

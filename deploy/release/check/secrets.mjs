@@ -21,6 +21,8 @@ export const findings = [
   ["a credential in a registry's address", /_authToken=|\/\/[^\s/:@"'`${}]+:[^\s/:@"'`${}]+@(?:registry|npm)\./],
   ["the path of this checkout", new RegExp(`${escaped(root)}/`)],
   ["a temporary folder of the build", /\/\.\d+\.\d+\.\d+[\w.-]*\.\d+\/(?:tree|work|out)\//],
+  // What the bundler adds is no file: told by a path, it names the folder that the command ran in.
+  ["a path of the bundler's own modules", /new URL\("[^"]*\\0/],
   // That of root is in programs of others, too.
   ["a home folder", homedir().length > 1 && homedir() !== "/root" ? new RegExp(`${escaped(homedir())}/`) : nothing],
   ["the name of this machine", hostname().length > 5 ? new RegExp(`\\b${escaped(hostname())}\\b`) : nothing],

@@ -139,6 +139,8 @@ describe("the package of the server", () => {
     expect(paths.filter((path) => /\.(ts|map)$/.test(path))).toEqual([]);
     const code = paths.filter((path) => /\.m?js$/.test(path));
     expect(code.filter((path) => readFileSync(path, "utf8").includes(root))).toEqual([]);
+    // The folder that the command ran in, by a module of the bundler that is no file.
+    expect(code.filter((path) => /new URL\("[^"]*\\0/.test(readFileSync(path, "utf8")))).toEqual([]);
   });
 
   it("starts without a package beside it, and names a setting that is wrong", () => {

@@ -19,6 +19,11 @@ describe("the search for secrets in a release", () => {
     ["a setting of npm", "//registry.example/:_authToken=x", "a credential in a registry's address"],
     ["an address with a password", "https://ann:pw@registry.example/x", "a credential in a registry's address"],
     ["a source map of this checkout", `{"sources":["${root}gateway/src/main.ts"]}`, "the path of this checkout"],
+    [
+      "a path of what the bundler adds",
+      'createRequire(new URL("../../checkout/\\0rolldown/runtime.js", import.meta.url).href)',
+      "a path of the bundler's own modules",
+    ],
     ["a path of the build", '"/dist/release/.1.4.0-rc.1.4711/tree/gateway"', "a temporary folder of the build"],
   ];
   it.each(secrets)("finds %s", (_name, text, found) => {
