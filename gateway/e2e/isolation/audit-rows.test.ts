@@ -45,6 +45,8 @@ const elsewhere = [
   "POST /sso/providers/:id/keys",
   "POST /sso/link/start/:providerId",
   "DELETE /sso/link/:providerId",
+  // Takes a code that is exchanged once: e2e/webhooks/portal.test.ts.
+  "POST /webhooks/portal-links/:id/exchange",
   // Its rows are those that it appends: e2e/audit.
   "POST /audit-logs/events",
 ];

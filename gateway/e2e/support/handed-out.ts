@@ -104,7 +104,8 @@ function secretsIn(value: unknown, name = ""): { name: string; value: string }[]
   const { searchParams, hash } = new URL(value);
   const all = [...searchParams, ...new URLSearchParams(hash.slice(1))];
   const parameters = all.filter(
-    ([parameter, each]) => secretFields.test(parameter) || secretLooks.some((look) => look.test(each)),
+    ([parameter, each]) =>
+      secretFields.test(parameter) || (!publicFields.test(parameter) && secretLooks.some((look) => look.test(each))),
   );
   return parameters.map(([parameter, each]) => ({ name: `${name} ${parameter}`, value: each }));
 }

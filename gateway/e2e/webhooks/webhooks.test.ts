@@ -311,7 +311,7 @@ describe("a webhook", () => {
     const empty = await admin.call("PATCH", `/webhooks/${id}`, { colour: "red" });
     expect([empty.status, empty.body.error]).toEqual([400, "No updates provided"]);
     const events = await admin.call("GET", "/webhooks/event-types");
-    expect(events.body.data).toHaveLength(31);
+    expect(events.body.data).toHaveLength(32);
     expect(events.body.data?.[1]).toMatchObject({
       type: "device.online",
       group: "device",

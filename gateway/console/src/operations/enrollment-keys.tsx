@@ -1,12 +1,10 @@
 import type { ItemOf } from "@muster/client";
 import { RotateCcwKey, Trash2 } from "lucide-react";
-import { useState } from "react";
 import { api } from "../api/api.ts";
 import { dataOf } from "../api/queries.ts";
 import { Field } from "../parts/field.tsx";
-import { FormDialog } from "../parts/form-dialog.tsx";
 import { LifeField, lifeOf } from "../parts/life-field.tsx";
-import { SecretOnce } from "../parts/secret-once.tsx";
+import { RotateSecret } from "../parts/rotate-secret.tsx";
 import type { FormProps, Operation } from "./record-operation.ts";
 
 type EnrollmentKey = ItemOf<"/api/v1/enrollment-keys">;
@@ -16,29 +14,15 @@ const forgets = ["/api/v1/enrollment-keys"] as const;
 
 /** Replaces a key's secret, and counts its uses from zero again. */
 function RotateEnrollmentKey({ of: key, onClose, onDone }: FormProps<EnrollmentKey>) {
-  const [secret, setSecret] = useState<string | null>(null);
-  if (secret !== null) {
-    return (
-      <SecretOnce
-        title="The new key"
-        secret={secret}
-        note="Installers ask for it; it is shown only once."
-        onClose={onClose}
-      />
-    );
-  }
   return (
-    <FormDialog
-      title={`Rotate ${key.name}?`}
-      verb="Rotate"
-      running="Rotating …"
-      isKeptOpen
+    <RotateSecret
+      name={key.name}
+      note="Installers ask for it; it is shown only once."
       onClose={onClose}
-      send={async (form) => {
+      onDone={onDone}
+      rotate={async (form) => {
         const body = { maxUsage: Number(form.get("maxUsage")), ...lifeOf(form) };
-        const made = await dataOf(api.POST("/api/v1/enrollment-keys/{id}/rotate", { params: of(key), body }));
-        await onDone(`${key.name} has a new key.`);
-        setSecret(made.key);
+        return (await dataOf(api.POST("/api/v1/enrollment-keys/{id}/rotate", { params: of(key), body }))).key;
       }}
     >
       {(errorsOf) => (
@@ -50,7 +34,7 @@ function RotateEnrollmentKey({ of: key, onClose, onDone }: FormProps<EnrollmentK
           <LifeField errors={errorsOf("expiresAt")} />
         </>
       )}
-    </FormDialog>
+    </RotateSecret>
   );
 }
 

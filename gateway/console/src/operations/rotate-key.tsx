@@ -1,10 +1,8 @@
 import type { ItemOf } from "@muster/client";
-import { useState } from "react";
 import { api } from "../api/api.ts";
 import { dataOf } from "../api/queries.ts";
 import { Field } from "../parts/field.tsx";
-import { FormDialog } from "../parts/form-dialog.tsx";
-import { SecretOnce } from "../parts/secret-once.tsx";
+import { RotateSecret } from "../parts/rotate-secret.tsx";
 import type { FormProps } from "./record-operation.ts";
 
 type Key = ItemOf<"/api/v1/api-keys">;
@@ -18,30 +16,16 @@ const graces = [
 
 /** Replaces the secret of a key, which is shown this once; the old one may be accepted for a while. */
 export function RotateKey({ of: key, onClose, onDone }: FormProps<Key>) {
-  const [secret, setSecret] = useState<string | null>(null);
-  if (secret !== null) {
-    return (
-      <SecretOnce
-        title="The new key"
-        secret={secret}
-        note="Programs send it as X-API-Key; it is shown only once."
-        onClose={onClose}
-      />
-    );
-  }
   return (
-    <FormDialog
-      title={`Rotate ${key.name}?`}
-      verb="Rotate"
-      running="Rotating …"
-      isKeptOpen
+    <RotateSecret
+      name={key.name}
+      note="Programs send it as X-API-Key; it is shown only once."
       onClose={onClose}
-      send={async (form) => {
+      onDone={onDone}
+      rotate={async (form) => {
         const body = { graceSeconds: Number(form.get("graceSeconds")) };
         const params = { path: { id: key.id } };
-        const made = await dataOf(api.POST("/api/v1/api-keys/{id}/rotate", { params, body }));
-        await onDone(`${key.name} has a new key.`);
-        setSecret(made.key);
+        return (await dataOf(api.POST("/api/v1/api-keys/{id}/rotate", { params, body }))).key;
       }}
     >
       {(errorsOf) => (
@@ -55,6 +39,6 @@ export function RotateKey({ of: key, onClose, onDone }: FormProps<Key>) {
           </select>
         </Field>
       )}
-    </FormDialog>
+    </RotateSecret>
   );
 }
