@@ -85,7 +85,7 @@ webhook-sender:
 agent-release:
   service: agent-release
   role: muster_agent_release_app
-  calls: [tenancy]
+  calls: [identity, tenancy]
   bus: true
   internet: true
   secrets: [CALLER_PRIVATE_KEYS, NATS_NKEY_SEED, DATABASE_PASSWORD]

@@ -10,6 +10,7 @@ const optional = () => z.string().min(1).optional();
 
 export const settings = {
   TENANCY_URL: baseUrls("tenancy", "queried for devices and notified of updates that begin"),
+  IDENTITY_URL: baseUrls("identity", "mails of halted rollouts go through it; without it nobody gets any").optional(),
   AGENT_AUTO_PROMOTE: flag(true).describe(
     "Whether a newly registered version becomes the fleet's target at once; never backwards.",
   ),

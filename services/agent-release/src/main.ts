@@ -7,7 +7,9 @@ import { SettingsService } from "@muster/proto/muster/release/v1/settings_pb";
 import { RolloutTemplateService } from "@muster/proto/muster/release/v1/template_pb";
 import { UpdateService } from "@muster/proto/muster/release/v1/update_pb";
 import { register } from "@muster/rpc";
-import { attentionService, requestPurge, runService, startPurges } from "@muster/service";
+import { attentionService, requestPurge, runService, type ServiceContext, startPurges } from "@muster/service";
+import type { z } from "zod";
+import { identityClient } from "./clients/identity.ts";
 import { openSources, openStorage } from "./clients/open.ts";
 import { tenancyClient } from "./clients/tenancy.ts";
 import { cancelOfGone } from "./commands/cancel-attempts.ts";
@@ -15,6 +17,7 @@ import { createPlanMemory } from "./commands/plan-memory.ts";
 import { startSyncing } from "./commands/sync-releases.ts";
 import { migrations, settings, version } from "./config.ts";
 import { startEndingAttempts } from "./jobs/end-attempts.ts";
+import { startHaltNotices } from "./jobs/halt-notices.ts";
 import { haltedRolloutSource } from "./rpc/attention.ts";
 import { downloadService } from "./rpc/download.ts";
 import { releaseService } from "./rpc/release.ts";
@@ -32,7 +35,8 @@ await runService({
   settings,
   migrations,
   tenantCopy: { onPurged: requestPurge, onDevices: cancelOfGone },
-  async start({ db, config, learnTenants, process: proc }) {
+  async start(context) {
+    const { db, config, learnTenants, process: proc } = context;
     const { log } = proc;
     const now = () => new Date();
     const keys = manifestKeys(config.RELEASE_MANIFEST_KEYS);
@@ -54,6 +58,7 @@ await runService({
     const storeAll = config.BINARY_SOURCE === "local";
     const syncing = startSyncing({ db, log, now, keys, unsigned, sources, storage, storeAll, autoPromote });
     proc.onStop("syncs", () => syncing.stop());
+    startMails(context);
     const ending = startEndingAttempts({ db, log, now });
     proc.onStop("ends of updates", () => ending.stop());
     const purges = startPurges({ db, service: "agent-release", log, plan: purgePlan });
@@ -101,3 +106,21 @@ await runService({
     ];
   },
 });
+
+type Context = Pick<
+  ServiceContext<z.infer<z.ZodObject<typeof settings>> & { CALLER_PRIVATE_KEYS: string }>,
+  "db" | "config" | "process"
+>;
+
+/** Mails about halted rollouts, where there is an identity to send them. */
+function startMails({ db, config, process: proc }: Context): void {
+  const { IDENTITY_URL: baseUrls, CALLER_PRIVATE_KEYS: privateKeys } = config;
+  if (!baseUrls) {
+    proc.log.warn("no IDENTITY_URL: nobody gets mails of halted rollouts");
+    return;
+  }
+  const identity = identityClient({ baseUrls, privateKeys });
+  proc.onStop("client of identity", () => identity.close());
+  const notices = startHaltNotices({ db, log: proc.log, now: () => new Date(), notify: identity.notify });
+  proc.onStop("notices of halts", () => notices.stop());
+}

@@ -15,6 +15,7 @@ const rows = `
   INSERT INTO rollout (id, release_id, kind, state, max_in_flight, halt_failures, halt_percent, soak_seconds, created_by, created_at, updated_at)
     VALUES ('${id}', '${id}', 'guard', 'running', 1, 1, 1, 1, 'test', now(), now());
   INSERT INTO rollout_part (rollout_id, kind, name, org_id, partner_id) VALUES ('${id}', 'organization', '${id}', '${id}', '${id}');
+  INSERT INTO halt_notice (id, rollout_id, line, created_at) VALUES ('${id}', '${id}', 'L', now());
   INSERT INTO root_note (number, note, created_by, created_at) VALUES (2, 'note', 'test', now());
   INSERT INTO plan_change (epoch, scope) VALUES (2, 'all');
   INSERT INTO rollout_template (id, name, rings, limits, created_by, created_at, updated_at)

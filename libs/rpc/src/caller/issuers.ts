@@ -111,6 +111,7 @@ export const issuers: Readonly<Record<string, IssuerRules>> = {
     "muster.tenancy.v1.SnapshotService/CountAudiences",
     "muster.tenancy.v1.PresenceService/BeginUpdates",
     "muster.tenancy.v1.PresenceService/EndUpdates",
+    "muster.identity.v1.NotificationService/Notify",
   ),
 };
 

@@ -99,7 +99,7 @@ async function haltWhereNeeded(
     }
     const part = partsOf(attempt).find((each) => each === counted);
     if (!part || part.halted_at !== null || !isOverThreshold(limitsOf(rollout), partOf(part))) continue;
-    haltPart(tx, rollout, part, attempt, reason, now);
+    await haltPart(tx, rollout, part, attempt, reason, now);
     log.warn({ ...facts, kind: part.kind, name: part.name }, "a part of a rollout halted itself");
     halted = true;
   }

@@ -3,6 +3,7 @@ import { counter } from "@muster/kit";
 import { asItself, auditRelease } from "../emits/audit.ts";
 import { nameOfPart } from "../rules/gate.ts";
 import { type AttemptRow, failuresByOrganization } from "../store/attempts.ts";
+import { addHaltNotice } from "../store/halt-notices.ts";
 import type { PartRow } from "../store/rollout-parts.ts";
 import type { RolloutRow } from "../store/rollouts.ts";
 
@@ -30,39 +31,41 @@ export async function haltRollout(
   rollout.reason = `${rollout.failed - rollout.failures_before_resume} failures${ofOne}, the last: ${lastReason}`;
   const organizations = failing.slice(0, namedOrganizations).map(({ org_id: id, failed }) => ({ id, failed }));
   const details = { ...countsOf(rollout), reason: rollout.reason, organizations };
-  auditHalt(tx, rollout, attempt, details, now);
+  await noteHalt(tx, rollout, attempt, details, now);
 }
 
 /** Halts a rollout for one organization, or for one os/arch; its reason says which kind of part. */
-export function haltPart(
+export async function haltPart(
   tx: Tx,
   rollout: RolloutRow,
   part: PartRow,
   attempt: AttemptRow,
   lastReason: string,
   now: Date,
-): void {
+): Promise<void> {
   const failed = part.failed - part.failures_before_resume;
   part.halted_at = now;
   part.reason = `${failed} of ${failed + part.succeeded} updates failed, the last: ${lastReason}`;
   rollout.reason = `halted for ${nameOfPart(part)}: ${part.reason}`;
   const about = part.kind === "organization" ? { orgId: part.org_id } : { platform: part.name };
   const details = { ...countsOf(part), ...about, part: nameOfPart(part), reason: part.reason };
-  auditHalt(tx, rollout, attempt, details, now);
+  await noteHalt(tx, rollout, attempt, details, now);
 }
 
 function countsOf({ failed, succeeded, in_flight: inFlight }: RolloutRow | PartRow) {
   return { failed, succeeded, inFlight };
 }
 
-function auditHalt(
+/** Its audit row, and the line of the mail to the platform's administrators. */
+async function noteHalt(
   tx: Tx,
   rollout: RolloutRow,
   { component, version }: AttemptRow,
   details: Record<string, unknown>,
   now: Date,
-): void {
+): Promise<void> {
   halts.inc();
+  await addHaltNotice(tx, rollout.id, `${component} ${version}: ${rollout.reason}`, now);
   const fact = { action: "agent_update.rollout.halt", id: rollout.id, name: `${component} ${version}` };
   auditRelease(tx, asItself(), { ...fact, details: { component, version, kind: rollout.kind, ...details } }, now);
 }

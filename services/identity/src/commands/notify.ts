@@ -2,7 +2,15 @@ import type { Tx } from "@muster/db";
 import { type NotificationKind, systemCaller } from "@muster/kit";
 import type { NotificationDeps } from "../deps.ts";
 import { mailHeads, mayRead, mostLines } from "../rules/notification.ts";
-import { addLine, type DueMail, endMail, type Line, lockDueMail, waitingLines } from "../store/notifications.ts";
+import {
+  addLine,
+  type DueMail,
+  endMail,
+  type Line,
+  lockDueMail,
+  platformUsers,
+  waitingLines,
+} from "../store/notifications.ts";
 import { readPrincipal } from "../store/principals.ts";
 
 /** Whether the one in whose name it is sent still may. */
@@ -12,6 +20,8 @@ export type Notice = Line & {
   /** Null: the platform. */
   authorId: string | null;
   userIds: readonly string[];
+  /** Instead of those users, all who hold the permission for the platform. */
+  allOfPlatform: boolean;
 };
 
 const system = { caller: systemCaller("identity") };
@@ -24,15 +34,16 @@ const mostRead = 1_000;
  */
 export function notify(
   { db, now }: NotificationDeps,
-  { authorId, userIds, ...line }: Notice,
+  { authorId, userIds, allOfPlatform, ...line }: Notice,
 ): Promise<{ author: Author; notifiedIds: string[] }> {
   return db.tx(system, async (tx) => {
     const writer = authorId === null ? null : await readPrincipal(tx, authorId);
     if (authorId !== null && writer === null) return { author: "missing", notifiedIds: [] };
     if (writer !== null && !mayRead(writer, line.about)) return { author: "refused", notifiedIds: [] };
+    const recipients = allOfPlatform ? await platformUsers(tx, line.about.permission) : userIds;
     const notifiedIds: string[] = [];
     // In one order: two senders with the same recipients wait for each other.
-    for (const id of [...new Set(userIds)].sort()) {
+    for (const id of [...new Set(recipients)].sort()) {
       const user = await readPrincipal(tx, id);
       if (user && mayRead(user, line.about) && (await addLine(tx, id, line, now()))) notifiedIds.push(id);
     }

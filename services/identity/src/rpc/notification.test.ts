@@ -117,7 +117,8 @@ describe("notifications", () => {
     await anyone().unsubscribe({ token });
     await anyone().unsubscribe({ token });
     const { caller } = await signedIn(identity, user);
-    expect((await own(caller).listNotificationChoices({})).choices).toMatchObject([{ kind, mail: false }]);
+    const { choices } = await own(caller).listNotificationChoices({});
+    expect(choices.filter(({ mail }) => !mail)).toMatchObject([{ kind }]);
     expect((await tell(user)).notifiedIds).toEqual([]);
     await own(caller).setNotificationChoice({ choice: { kind, mail: true } });
     expect((await tell(user)).notifiedIds).toEqual([user.userId]);
@@ -142,5 +143,32 @@ describe("notifications", () => {
     expect(await codeOf(identity.port.client(NotificationService, callers.service("tenancy")).notify({}))).not.toBe(
       "answered",
     );
+  });
+});
+
+describe("notifications of the whole platform", () => {
+  const halted = (change: object = {}) =>
+    identity.port.client(NotificationService, callers.service("agent-release")).notify({
+      ...{ id: uuidv7(), kind: "rollout_halted", permission: "platform:admin", allOfPlatform: true },
+      ...{ line: "agent 2.0.0: 3 failures", link: "/releases/rollouts/1", ...change },
+    });
+
+  it("reach its active users who hold the permission, and no tenant's", async () => {
+    const id = identity.roleId("platform-admin");
+    const admins = [uuidv7(), uuidv7()];
+    await identity.db.tx(identity.system, async (tx) => {
+      for (const [at, userId] of admins.entries()) {
+        await tx.execute(sql`
+          INSERT INTO users (id, email, name, scope, role_id, status, created_at, updated_at)
+          VALUES (${userId}, ${`${userId}@example.com`}, 'Ops', 'system', ${id}, ${at === 0 ? "active" : "disabled"}, now(), now())`);
+      }
+    });
+    const tenant = await activeUser(identity);
+    const { notifiedIds } = await halted();
+    const others = [...admins, tenant.userId].filter((each) => notifiedIds.includes(each));
+    expect(others).toEqual([admins[0]]);
+    expect((await halted({ permission: "no:such" })).notifiedIds).toEqual([]);
+    expect(await codeOf(halted({ userIds: [admins[0]] }))).toBe("validation_failed");
+    expect(await codeOf(halted({ partnerId: uuidv7() }))).toBe("validation_failed");
   });
 });

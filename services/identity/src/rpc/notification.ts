@@ -109,7 +109,7 @@ async function choicesOf(tx: Tx, userId: string) {
 
 /** Throws `validation_failed`: an error of the calling service. */
 function noticeOf(request: NotifyRequest): Notice {
-  const { id, kind, orgId, partnerId, permission, authorId, userIds, line, link } = request;
+  const { id, kind, orgId, partnerId, permission, authorId, userIds, line, link, allOfPlatform } = request;
   const errors: FieldErrors = {};
   const isIdOrEmpty = (text: string) => text === "" || isUuid(text);
   if (!isUuid(id)) errors.id = ["Must be a UUID"];
@@ -118,12 +118,14 @@ function noticeOf(request: NotifyRequest): Notice {
   if (!isIdOrEmpty(partnerId)) errors.partnerId = ["Must be a UUID"];
   if (!isIdOrEmpty(authorId)) errors.authorId = ["Must be a UUID"];
   if (!userIds.every(isUuid)) errors.userIds = ["Must be UUIDs"];
+  const isOfTenant = orgId !== "" || partnerId !== "";
+  if (allOfPlatform && (isOfTenant || userIds.length > 0)) errors.allOfPlatform = ["Takes no tenant and no users"];
   if (permission === "") errors.permission = ["Required"];
   if (line === "" || longerThan(line, 500)) errors.line = ["1 to 500 characters"];
   if (link !== "" && !link.startsWith("/")) errors.link = ["Must begin with a slash"];
   if (Object.keys(errors).length > 0) throw validationError(errors);
   const about = { permission, orgId: orgId || null, partnerId: partnerId || null };
-  return { id, kind, about, line, link, authorId: authorId || null, userIds };
+  return { id, kind, about, line, link, authorId: authorId || null, userIds, allOfPlatform };
 }
 
 const invalidToken = () => new AppError("invalid_token", "Invalid or expired token");

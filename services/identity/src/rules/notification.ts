@@ -4,6 +4,7 @@ import type { PrincipalRow } from "./principal.ts";
 /** Subject and first sentence of each kind's mail. */
 export const mailHeads: Readonly<Record<NotificationKind, { subject: string; opening: string }>> = {
   audit_alert: { subject: "Audit alerts", opening: "These audit alerts have fired:" },
+  rollout_halted: { subject: "Rollouts halted", opening: "These rollouts of agent releases have halted themselves:" },
 };
 
 export const isNotificationKind = (text: string): text is NotificationKind =>

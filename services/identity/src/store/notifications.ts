@@ -37,6 +37,17 @@ export async function addLine(tx: Tx, userId: string, { id, kind, about, ...text
   return true;
 }
 
+/** Users of the platform, of which there are few. */
+const platformUsersMax = 1_000;
+
+/** Active users of the platform with that permission. */
+export async function platformUsers(tx: Tx, permission: string): Promise<string[]> {
+  const rows = await tx.query<{ id: string }>(sql`
+    SELECT u.id FROM users u JOIN roles r ON r.id = u.role_id
+    WHERE u.scope = 'system' AND u.status = 'active' AND ${permission} = ANY (r.permissions) ORDER BY u.id LIMIT ${platformUsersMax}`);
+  return rows.map(({ id }) => id);
+}
+
 /** Whether a mail is due at all: an idle service writes nothing. Index notification_choices_due. */
 export async function isAnyDue(db: Database, now: Date): Promise<boolean> {
   const due = sql`SELECT kind FROM notification_choices WHERE due_at <= ${now} LIMIT 1`;

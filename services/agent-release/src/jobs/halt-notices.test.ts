@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { sql } from "@muster/db";
+import { systemCaller } from "@muster/kit";
+import { haltRollout } from "../commands/halt.ts";
+import type { AttemptRow } from "../store/attempts.ts";
+import { lockRollouts, updateRollout } from "../store/rollouts.ts";
+import { startRelease, type TestRelease } from "../testing/release.ts";
+import { passHaltNotices } from "./halt-notices.ts";
+
+let service: TestRelease;
+beforeAll(async () => {
+  service = await startRelease();
+});
+afterAll(() => service?.stop());
+
+type Notice = { id: string; line: string; link: string };
+
+/** A rollout that halts; its id. */
+async function halted(version: string): Promise<string> {
+  const id = await service.stage(version);
+  await service.deps.db.tx({ caller: systemCaller("agent-release") }, async (tx) => {
+    const [row] = await lockRollouts(tx, [id]);
+    if (!row) throw new Error("no rollout");
+    row.failed = 3;
+    await haltRollout(tx, row, { component: "agent", version } as AttemptRow, "silent", new Date());
+    await updateRollout(tx, row, new Date());
+  });
+  return id;
+}
+
+function passing(fails = 0) {
+  const passed: Notice[] = [];
+  let left = fails;
+  const notify = async (notice: Notice) => {
+    passed.push(notice);
+    if (left-- > 0) throw new Error("identity is away");
+  };
+  const pass = (now = new Date()) =>
+    passHaltNotices({ db: service.deps.db, log: service.deps.log, now: () => now, notify });
+  return { passed, pass };
+}
+const waiting = () => service.read<{ id: string }>(sql`SELECT id FROM halt_notice`);
+const due = () => service.execute(sql`UPDATE halt_notice SET next_at = now()`);
+
+describe("the notice of a halted rollout", () => {
+  it("goes to identity once, with the reason and the page of the rollout", async () => {
+    const id = await halted("1.1.0");
+    const { passed, pass } = passing();
+    expect([await pass(), await pass()]).toEqual([1, 0]);
+    const line = "agent 1.1.0: 3 failures, the last: silent";
+    expect(passed).toEqual([{ id: expect.any(String), line, link: `/releases/rollouts/${id}` }]);
+    expect(await waiting()).toEqual([]);
+  });
+
+  it("waits while identity is away, and is repeated under its id", async () => {
+    await halted("1.2.0");
+    const { passed, pass } = passing(1);
+    expect(await pass()).toBe(0);
+    expect(await pass()).toBe(0);
+    expect(passed).toHaveLength(1);
+    await due();
+    expect(await pass()).toBe(1);
+    expect(passed[1]).toEqual(passed[0]);
+  });
+
+  it("is dropped after a day without identity", async () => {
+    await halted("1.3.0");
+    const { pass } = passing(1);
+    expect(await pass(new Date(Date.now() + 86_500_000))).toBe(0);
+    expect(await waiting()).toEqual([]);
+  });
+});

@@ -1,0 +1,42 @@
+import type { Database } from "@muster/db";
+import { keepWorking, type Logger, type Repeating } from "@muster/kit";
+import type { NotifyOfHalt } from "../clients/identity.ts";
+import { delayHaltNotice, dueHaltNotices, removeHaltNotice } from "../store/halt-notices.ts";
+
+type Deps = { db: Database; log: Logger; now: () => Date; notify: NotifyOfHalt };
+
+const everyMs = 5_000;
+const batch = 20;
+/** Pause after a failure, in seconds. */
+const delaySeconds = 30;
+/** A notice that is older says nothing new. */
+const lifeMs = 86_400_000;
+
+/**
+ * Passes noted halts on to identity; returns how many. One that was passed on by a process that was killed is passed on
+ * again, under the same id.
+ */
+export async function passHaltNotices({ db, log, now, notify }: Deps): Promise<number> {
+  let passed = 0;
+  for (const { id, rollout_id: rolloutId, line, created_at: createdAt } of await dueHaltNotices(db, batch)) {
+    try {
+      await notify({ id, line, link: `/releases/rollouts/${rolloutId}` });
+      await removeHaltNotice(db, id);
+      passed += 1;
+    } catch (err) {
+      const isOld = now().getTime() - createdAt.getTime() > lifeMs;
+      log.warn({ err, rolloutId, dropped: isOld }, "nobody can be notified of a halted rollout now");
+      await (isOld ? removeHaltNotice(db, id) : delayHaltNotice(db, id, delaySeconds));
+    }
+  }
+  return passed;
+}
+
+/** Passes halts on until stopped. */
+export function startHaltNotices(deps: Deps): Repeating {
+  return keepWorking(
+    everyMs,
+    () => passHaltNotices(deps),
+    (err) => deps.log.warn({ err }, "halt notices cannot be read now"),
+  );
+}
