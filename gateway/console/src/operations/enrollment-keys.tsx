@@ -4,7 +4,7 @@ import { api } from "../api/api.ts";
 import { dataOf } from "../api/queries.ts";
 import { Field } from "../parts/field.tsx";
 import { LifeField, lifeOf } from "../parts/life-field.tsx";
-import { RotateSecret } from "../parts/rotate-secret.tsx";
+import { RotateKeyForm } from "../parts/rotate-key-form.tsx";
 import type { FormProps, Operation } from "./record-operation.ts";
 
 type EnrollmentKey = ItemOf<"/api/v1/enrollment-keys">;
@@ -15,7 +15,7 @@ const forgets = ["/api/v1/enrollment-keys"] as const;
 /** Replaces a key's secret, and counts its uses from zero again. */
 function RotateEnrollmentKey({ of: key, onClose, onDone }: FormProps<EnrollmentKey>) {
   return (
-    <RotateSecret
+    <RotateKeyForm
       name={key.name}
       note="Installers ask for it; it is shown only once."
       onClose={onClose}
@@ -34,7 +34,7 @@ function RotateEnrollmentKey({ of: key, onClose, onDone }: FormProps<EnrollmentK
           <LifeField errors={errorsOf("expiresAt")} />
         </>
       )}
-    </RotateSecret>
+    </RotateKeyForm>
   );
 }
 

@@ -2,7 +2,7 @@ import type { ItemOf } from "@muster/client";
 import { api } from "../api/api.ts";
 import { dataOf } from "../api/queries.ts";
 import { Field } from "../parts/field.tsx";
-import { RotateSecret } from "../parts/rotate-secret.tsx";
+import { RotateKeyForm } from "../parts/rotate-key-form.tsx";
 import type { FormProps } from "./record-operation.ts";
 
 type Key = ItemOf<"/api/v1/api-keys">;
@@ -17,7 +17,7 @@ const graces = [
 /** Replaces the secret of a key, which is shown this once; the old one may be accepted for a while. */
 export function RotateKey({ of: key, onClose, onDone }: FormProps<Key>) {
   return (
-    <RotateSecret
+    <RotateKeyForm
       name={key.name}
       note="Programs send it as X-API-Key; it is shown only once."
       onClose={onClose}
@@ -39,6 +39,6 @@ export function RotateKey({ of: key, onClose, onDone }: FormProps<Key>) {
           </select>
         </Field>
       )}
-    </RotateSecret>
+    </RotateKeyForm>
   );
 }

@@ -3,7 +3,7 @@ import { FormDialog } from "./form-dialog.tsx";
 import { SecretOnce } from "./secret-once.tsx";
 
 /** A form that replaces the secret of a key, which is then shown this once. */
-export function RotateSecret({
+export function RotateKeyForm({
   name,
   note,
   rotate,
