@@ -1,8 +1,11 @@
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { messageOf } from "@muster/kit/light";
 import { root } from "./config.ts";
+import { unpackDebian } from "./debian-package.ts";
 import { onPath } from "./path.ts";
 import { Problem } from "./problem.ts";
 import { zipMember } from "./zip-member.ts";
@@ -24,8 +27,9 @@ export function natsPin(platform: string, arch: string): NatsPin | null {
 }
 
 /**
- * A nats-server that runs here: `explicit` (NATS_SERVER_BIN), else PATH, else the pinned one, kept in `cacheDir`. The
- * pinned one is compared with its sum at each start. Throws a `Problem` that says what to do.
+ * A nats-server that runs here: `explicit` (NATS_SERVER_BIN), else PATH, else the pinned one, kept in `cacheDir`, else
+ * the one of the Debian package, whose sum apt knows. The pinned one is compared with its sum at each start. Throws a
+ * `Problem` that says what to do.
  */
 export async function natsServer(
   explicit: string | undefined,
@@ -39,20 +43,43 @@ export async function natsServer(
   const installed = onPath("nats-server", process.env.PATH ?? "").find(runs);
   if (installed) return installed;
   const pin = natsPin(process.platform, process.arch);
-  if (pin === null) throw notFetched(`no nats-server is pinned for ${process.platform} ${process.arch}`);
   const cached = join(cacheDir, `nats-server-${natsPins.version}`);
-  if (existsSync(cached) && sha256Of(readFileSync(cached)) === pin.programSha256) return cached;
-  say(`nats-server is not installed: fetching version ${natsPins.version}`);
+  if (pin && existsSync(cached) && sha256Of(readFileSync(cached)) === pin.programSha256) return cached;
+  const ofDebian = join(cacheDir, "nats-server-debian");
+  if (existsSync(ofDebian) && runs(ofDebian)) return ofDebian;
+  const tried: string[] = [];
   try {
+    if (pin === null) throw new Error(`no nats-server is pinned for ${process.platform} ${process.arch}`);
+    say(`nats-server is not installed: fetching version ${natsPins.version}`);
     return keep(programIn(await bytesAt(pin.url), pin), cached);
   } catch (error) {
-    throw notFetched(error instanceof Error ? error.message : String(error));
+    tried.push(messageOf(error));
+  }
+  try {
+    say("that was not to be had: fetching the Debian package's, which is another version");
+    return keep(programOfDebian(), ofDebian);
+  } catch (error) {
+    tried.push(messageOf(error));
+    throw notFetched(tried);
   }
 }
 
-const notFetched = (reason: string) =>
+/** The package's binary alone: installing the package would start a server on port 4222. */
+function programOfDebian(): Buffer {
+  const work = mkdtempSync(join(tmpdir(), "muster-nats-"));
+  try {
+    const unpacked = unpackDebian(work, ["nats-server"]);
+    const found = ["usr/sbin", "usr/bin"].map((folder) => join(unpacked, folder, "nats-server")).find(existsSync);
+    if (!found || !runs(found)) throw new Error("the Debian package nats-server holds no nats-server that runs here");
+    return readFileSync(found);
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+const notFetched = (tried: readonly string[]) =>
   new Problem(
-    `No nats-server on this machine, and none could be fetched: ${reason}.\n` +
+    `No nats-server on this machine, and none could be fetched:\n${tried.map((line) => `  - ${line}`).join("\n")}\n` +
       "Install one (https://nats.io/download, `apt-get install nats-server`, `brew install nats-server`) or name a binary " +
       "in NATS_SERVER_BIN.",
   );
