@@ -5,6 +5,7 @@ export {
   type Caller,
   databaseScope,
   type OrgAccess,
+  ownMeta,
   type RequestMeta,
   type Scope,
   systemCaller,

@@ -1,5 +1,5 @@
 import { createClient } from "@connectrpc/connect";
-import { systemCaller, uuidv7 } from "@muster/kit";
+import { ownMeta, systemCaller } from "@muster/kit";
 import type { TenantChanged } from "@muster/proto/muster/events/v1/tenancy_pb";
 import { SnapshotService } from "@muster/proto/muster/tenancy/v1/snapshot_pb";
 import { callOptions, createSigner, createTransport } from "@muster/rpc";
@@ -36,7 +36,7 @@ export function tenancySnapshot(options: {
   const call = (withinMs = timeoutMs, signal?: AbortSignal) =>
     callOptions({
       caller,
-      meta: { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null },
+      meta: ownMeta(),
       deadlineMs: performance.now() + withinMs,
       ...(signal ? { signal } : {}),
     });

@@ -1,3 +1,4 @@
+import { uuidv7 } from "../formats/uuid.ts";
 import { isReadOnly, type PortalSession } from "./portal.ts";
 
 export type ActorType = "user" | "api_key" | "agent" | "portal" | "system";
@@ -60,6 +61,11 @@ export type CallContext = {
 export function databaseScope({ scope, portal }: Caller): string {
   if (portal === undefined) return scope;
   return isReadOnly(portal.capabilities) ? "portal_read" : "portal";
+}
+
+/** Metadata of a service's own work: an id of its own, and no client. */
+export function ownMeta(requestId = uuidv7()): RequestMeta {
+  return { requestId, clientAddress: null, userAgent: null, traceparent: null };
 }
 
 /** The caller of a service's own work (relay, consumers, jobs). */

@@ -1,5 +1,5 @@
 import { createClient } from "@connectrpc/connect";
-import { type NotificationKind, systemCaller, uuidv7 } from "@muster/kit";
+import { type NotificationKind, ownMeta, systemCaller } from "@muster/kit";
 import { NotificationService } from "@muster/proto/muster/identity/v1/notification_pb";
 import { callOptions, createSigner, createTransport } from "@muster/rpc";
 import { service } from "../config.ts";
@@ -25,7 +25,7 @@ export function identityClient(options: { baseUrls: string[]; privateKeys: strin
   const caller = systemCaller(service);
   return {
     async notify(notice) {
-      const meta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
+      const meta = ownMeta();
       const wanted = { ...notice, kind, permission: "platform:admin", allOfPlatform: true };
       await client.notify(wanted, await callOptions({ caller, meta, deadlineMs: performance.now() + timeoutMs }));
     },

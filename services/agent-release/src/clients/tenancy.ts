@@ -1,5 +1,5 @@
 import { createClient } from "@connectrpc/connect";
-import { systemCaller, uuidv7 } from "@muster/kit";
+import { ownMeta, systemCaller } from "@muster/kit";
 import type { DeviceFacts } from "@muster/proto/muster/common/v1/device_pb";
 import { PresenceService } from "@muster/proto/muster/tenancy/v1/presence_pb";
 import { SnapshotService } from "@muster/proto/muster/tenancy/v1/snapshot_pb";
@@ -51,7 +51,7 @@ export function tenancyClient(options: { baseUrls: string[]; privateKeys: string
   const call = async (ms = timeoutMs) =>
     callOptions({
       caller,
-      meta: { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null },
+      meta: ownMeta(),
       deadlineMs: performance.now() + ms,
     });
   return {

@@ -1,5 +1,5 @@
 import type { Tx } from "@muster/db";
-import { type CallContext, systemCaller, uuidv7 } from "@muster/kit";
+import { type CallContext, ownMeta, systemCaller } from "@muster/kit";
 import { type AuditFact, auditEvent } from "@muster/service";
 import { service } from "../config.ts";
 
@@ -7,7 +7,7 @@ type Who = Pick<CallContext, "caller" | "meta">;
 
 /** The service itself, as the actor of automatic changes. */
 export function asItself(): Who {
-  const meta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
+  const meta = ownMeta();
   return { caller: systemCaller(service), meta };
 }
 

@@ -1,5 +1,5 @@
 import { createClient } from "@connectrpc/connect";
-import { systemCaller, uuidv7 } from "@muster/kit";
+import { ownMeta, systemCaller } from "@muster/kit";
 import { NotificationAuthor, NotificationService } from "@muster/proto/muster/identity/v1/notification_pb";
 import { callOptions, createSigner, createTransport, toAppError } from "@muster/rpc";
 
@@ -59,6 +59,6 @@ function authorOf(author: NotificationAuthor): Author {
 }
 
 function call() {
-  const meta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
+  const meta = ownMeta();
   return callOptions({ caller: systemCaller("audit"), meta, deadlineMs: performance.now() + timeoutMs });
 }

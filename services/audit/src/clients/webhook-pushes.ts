@@ -1,5 +1,5 @@
 import { createClient } from "@connectrpc/connect";
-import { type CallContext, type Caller, type RequestHeader, systemCaller, uuidv7 } from "@muster/kit";
+import { type CallContext, type Caller, ownMeta, type RequestHeader, systemCaller } from "@muster/kit";
 import { PushService } from "@muster/proto/muster/webhook/v1/push_pb";
 import { callOptions, createSigner, createTransport, toAppError } from "@muster/rpc";
 
@@ -80,6 +80,6 @@ export function webhookPushes(options: {
 }
 
 function pushCall(caller: Caller) {
-  const meta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
+  const meta = ownMeta();
   return callOptions({ caller, meta, deadlineMs: performance.now() + pushTimeoutMs });
 }

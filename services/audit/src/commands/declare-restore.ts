@@ -1,5 +1,5 @@
 import type { Database } from "@muster/db";
-import { AppError, type NoteSigner, signNote, systemCaller, uuidv7 } from "@muster/kit";
+import { AppError, type NoteSigner, ownMeta, signNote, systemCaller, uuidv7 } from "@muster/kit";
 import { auditEvent } from "@muster/service";
 import type { Outside } from "../clients/checkpoint-copies.ts";
 import { type Restore, restoreText } from "../rules/restore.ts";
@@ -26,7 +26,7 @@ export async function declareRestore(deps: Deps, restoredTo: Date): Promise<Rest
   }
   const restore = { restoredTo, declaredAt };
   await deps.outside.keepRestore(signNote(restoreText(deps.deployment, restore), deps.signer), declaredAt);
-  const meta = { requestId: "", clientAddress: null, userAgent: null, traceparent: null };
+  const meta = ownMeta("");
   const fact = {
     action: "audit.restore.declared",
     resource: { type: "audit_restore", id: uuidv7(declaredAt.getTime()), name: restoredTo.toISOString() },

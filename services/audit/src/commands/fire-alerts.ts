@@ -1,5 +1,5 @@
 import type { Database, Tx } from "@muster/db";
-import { alertFiredType, counter, type Logger, systemCaller, uuidv7 } from "@muster/kit";
+import { alertFiredType, counter, type Logger, ownMeta, systemCaller } from "@muster/kit";
 import { auditEvent, type PlatformFact, platformEvent } from "@muster/service";
 import type { Notifications } from "../clients/notifications.ts";
 import { firingsOf, lineOf } from "../rules/alert-firing.ts";
@@ -128,7 +128,7 @@ export function endOrphan({ db, now }: Pick<AlertDeps, "db" | "now">, alert: Ale
     const ended = await endAlert(tx, alert.id, "The user who set it is no longer a user", at);
     if (!ended) return;
     fired.inc({ outcome: "ended" });
-    const meta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
+    const meta = ownMeta();
     const fact = {
       action: "audit.alert.end",
       resource: { type: "audit_alert", id: alert.id, name: alert.name },

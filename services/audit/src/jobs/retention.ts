@@ -4,6 +4,7 @@ import {
   gauge,
   type Logger,
   type NoteSigner,
+  ownMeta,
   type RequestMeta,
   signNote,
   sleep,
@@ -64,7 +65,7 @@ const lastPass = gauge(
   "Unix time at which the last pass over all chains ended.",
 );
 
-const byItself: RequestMeta = { requestId: "retention", clientAddress: null, userAgent: null, traceparent: null };
+const byItself: RequestMeta = ownMeta("retention");
 const self = { caller: systemCaller("audit-retention"), meta: byItself };
 
 /**

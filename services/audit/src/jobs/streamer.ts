@@ -1,5 +1,5 @@
 import type { Database } from "@muster/db";
-import { counter, createCounts, gauge, type Logger, sleep, systemCaller, uuidv7 } from "@muster/kit";
+import { counter, createCounts, gauge, type Logger, ownMeta, sleep, systemCaller } from "@muster/kit";
 import { auditEvent } from "@muster/service";
 import { pushTimeoutMs } from "../clients/webhook-pushes.ts";
 import { type SendDeps, type Sent, sendBatch } from "../commands/send-batch.ts";
@@ -163,7 +163,7 @@ async function refuse(
         await rewindStream(tx, stream, rewound(stream.recent, stream.cursor_seq, at.getTime()));
       const counted = await settleRefused(tx, stream, { error, delayMs, isDoubtful, fails });
       if (!counted || !fails) return;
-      const meta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
+      const meta = ownMeta();
       const fact = {
         action: "audit.stream.fail",
         resource: { type: "audit_stream", id: stream.id, name: stream.name },

@@ -1,5 +1,5 @@
 import { type Database, sql, type Tx } from "@muster/db";
-import { systemCaller } from "@muster/kit";
+import { ownMeta, systemCaller } from "@muster/kit";
 import { auditEvent } from "@muster/service";
 import { leafHash } from "../rules/merkle.ts";
 
@@ -152,7 +152,7 @@ export async function storeCheckpoints(
 function contradiction({ chain_id, org_id, partner_id, seq }: SignedHead, signed: SignedPosition, at: Date) {
   return auditEvent(
     "audit",
-    { caller: who.caller, meta: { requestId: "", clientAddress: null, userAgent: null, traceparent: null } },
+    { caller: who.caller, meta: ownMeta("") },
     {
       action: "audit.chain.contradicted",
       resource: { type: "audit_chain", id: chain_id, name: null },

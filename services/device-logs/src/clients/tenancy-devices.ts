@@ -1,5 +1,5 @@
 import { type Client, createClient } from "@connectrpc/connect";
-import { systemCaller, uuidv7 } from "@muster/kit";
+import { ownMeta, systemCaller } from "@muster/kit";
 import type { DeviceChanged } from "@muster/proto/muster/events/v1/tenancy_pb";
 import { SnapshotService } from "@muster/proto/muster/tenancy/v1/snapshot_pb";
 import { callOptions, createSigner, createTransport } from "@muster/rpc";
@@ -23,7 +23,7 @@ export function tenancyDevices(options: { baseUrls: string[]; privateKeys: strin
     async query(ids) {
       const call = callOptions({
         caller,
-        meta: { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null },
+        meta: ownMeta(),
         deadlineMs: performance.now() + queryTimeoutMs,
       });
       return (await client.getDevices({ ids }, call)).devices;

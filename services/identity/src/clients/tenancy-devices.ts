@@ -1,5 +1,5 @@
 import { createClient } from "@connectrpc/connect";
-import { type RequestMeta, systemCaller, uuidv7 } from "@muster/kit";
+import { ownMeta, type RequestMeta, systemCaller } from "@muster/kit";
 import { type Device, DeviceService } from "@muster/proto/muster/tenancy/v1/device_pb";
 import { callOptions, createSigner, createTransport, toAppError } from "@muster/rpc";
 import type { AgentFields } from "../rules/enrollment.ts";
@@ -47,13 +47,13 @@ export function tenancyDevices(options: {
       return { device, heartbeatIntervalSeconds };
     },
     async discard(id) {
-      const meta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
+      const meta = ownMeta();
       const deadlineMs = performance.now() + discardTimeoutMs;
       const call = callOptions({ caller, meta, deadlineMs });
       await client.discardDevice({ id }, call).catch(fail);
     },
     async forgetKey(id) {
-      const meta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
+      const meta = ownMeta();
       const call = callOptions({ caller, meta, deadlineMs: performance.now() + createTimeoutMs });
       await client.forgetEnrollmentKey({ id }, call).catch(fail);
     },

@@ -1,7 +1,7 @@
-import { type Caller, type RequestMeta, systemCaller, uuidv7 } from "@muster/kit";
+import { type Caller, ownMeta, type RequestMeta, systemCaller } from "@muster/kit";
 
 /** Identity itself, for what it does without a request. */
 export function asService(): { caller: Caller; meta: RequestMeta } {
-  const meta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
+  const meta = ownMeta();
   return { caller: systemCaller("identity"), meta };
 }

@@ -1,5 +1,5 @@
 import type { Database } from "@muster/db";
-import { counter, type Logger, type Repeating, repeatEvery, systemCaller, uuidv7 } from "@muster/kit";
+import { counter, type Logger, ownMeta, type Repeating, repeatEvery, systemCaller } from "@muster/kit";
 import { emitDevice } from "../emits/device.ts";
 import { crowdOf } from "../rules/presence.ts";
 import { findGone, forgetDiscarded, isAnyWatched, takeWatch } from "../store/presence.ts";
@@ -24,7 +24,7 @@ export const lookOnce = async (deps: Omit<Deps, "log">): Promise<number> => (awa
 
 async function look({ db, heartbeatIntervalSeconds }: Omit<Deps, "log">): Promise<{ isEmpty: boolean; gone: number }> {
   const caller = systemCaller("tenancy");
-  const meta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
+  const meta = ownMeta();
   let total = 0;
   let without: string[] = [];
   if (!(await isAnyWatched(db, { caller }))) return { isEmpty: true, gone: 0 };

@@ -1,5 +1,5 @@
 import type { Database } from "@muster/db";
-import { counter, keepWorking, type Logger, type Repeating, systemCaller, uuidv7 } from "@muster/kit";
+import { counter, keepWorking, type Logger, ownMeta, type Repeating, systemCaller } from "@muster/kit";
 import { recordChange } from "../emits/record-change.ts";
 import { takePurged } from "../store/purges.ts";
 import { deleteViewsOf } from "../store/saved-views.ts";
@@ -16,7 +16,7 @@ const purged = counter("muster_tenancy_tenants_purged_total", "Deleted tenants f
  */
 export async function purgeOnce({ db, days, now }: { db: Database; days: number; now: () => Date }): Promise<number> {
   const caller = systemCaller("tenancy");
-  const meta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
+  const meta = ownMeta();
   const context = { caller, meta, deadlineMs: null, signal: new AbortController().signal };
   const at = now();
   for (let total = 0; ; ) {

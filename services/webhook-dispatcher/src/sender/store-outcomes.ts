@@ -1,6 +1,6 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { Tx } from "@muster/db";
-import { counter, systemCaller, uuidv7 } from "@muster/kit";
+import { counter, ownMeta, systemCaller, uuidv7 } from "@muster/kit";
 import { PlatformEventSchema } from "@muster/proto/muster/events/v1/platform_pb";
 import { encode } from "@muster/rpc";
 import { auditEvent, eventSubject } from "@muster/service";
@@ -99,7 +99,7 @@ function announce(tx: Tx, { claim, letterId, event, attempt }: Outcome & { lette
 
 /** The audit row and, as for dead letters, a message for consumers of the stream. */
 function noteFailed(tx: Tx, webhook: FailedWebhook, reason: string, now: Date): void {
-  const meta = { requestId: uuidv7(), clientAddress: null, userAgent: null, traceparent: null };
+  const meta = ownMeta();
   tx.emit(
     auditEvent(
       service,
