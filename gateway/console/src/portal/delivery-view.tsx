@@ -1,8 +1,8 @@
 import { useState } from "react";
 import { api } from "../api/api.ts";
 import { dataOf, Failed, useForget, useGet } from "../api/queries.ts";
+import { AttemptsTable } from "../parts/delivery-tables.tsx";
 import { Facts, Json, Section } from "../parts/facts.tsx";
-import { PlainTable } from "../parts/plain-table.tsx";
 import { FailureState, Loading } from "../parts/states.tsx";
 import { Status } from "../parts/status.tsx";
 import { failureSentence } from "../rules/failure-sentence.ts";
@@ -60,19 +60,7 @@ export function DeliveryView({ may, go, id, deliveryId }: DeliveryViewProps) {
             />
           </Section>
           <Section title="Attempts">
-            <PlainTable columns={["No.", "Began", "Answer", "Time", "Text"]}>
-              {data.attempts.map((attempt) => (
-                <tr key={attempt.number}>
-                  <td>{attempt.number}</td>
-                  <td>
-                    <At time={attempt.startedAt} />
-                  </td>
-                  <td>{attempt.responseStatus ?? attempt.errorCode ?? ""}</td>
-                  <td>{attempt.totalMs === null ? "" : `${attempt.totalMs} ms`}</td>
-                  <td>{(attempt.errorMessage ?? attempt.responseBody ?? "").slice(0, 300)}</td>
-                </tr>
-              ))}
-            </PlainTable>
+            <AttemptsTable attempts={data.attempts} timeOf={(time) => <At time={time} />} />
           </Section>
           <Section title="What is sent">
             <Json value={data.payload} label="Payload" />

@@ -1,8 +1,8 @@
 import { useState } from "react";
 import { type BodyOf, useGet, useList } from "../api/queries.ts";
+import { DeliveriesTable } from "../parts/delivery-tables.tsx";
 import { Facts, Section } from "../parts/facts.tsx";
 import { MoreRows } from "../parts/more-rows.tsx";
-import { PlainTable } from "../parts/plain-table.tsx";
 import { retriesText } from "../parts/retry-schedule.tsx";
 import { EmptyState, FailureState, ListState, Loading } from "../parts/states.tsx";
 import { Status } from "../parts/status.tsx";
@@ -64,25 +64,15 @@ function Deliveries({ id, go }: { id: string; go(view: View): void }) {
         <EmptyState title="Nothing has been delivered yet." />
       </ListState>
       {list.rows.length > 0 ? (
-        <PlainTable columns={["Event", "Status", "Answer", "Attempts", "Time"]}>
-          {list.rows.map((row) => (
-            <tr key={row.id}>
-              <td>
-                <button type="button" onClick={() => go({ at: "delivery", id, deliveryId: row.id })}>
-                  {row.event}
-                </button>
-              </td>
-              <td>
-                <Status of={row.status} />
-              </td>
-              <td>{row.responseStatus ?? row.errorMessage ?? ""}</td>
-              <td>{row.attempt}</td>
-              <td>
-                <At time={row.createdAt} />
-              </td>
-            </tr>
-          ))}
-        </PlainTable>
+        <DeliveriesTable
+          rows={list.rows}
+          timeOf={(time) => <At time={time} />}
+          linkOf={(row) => (
+            <button type="button" onClick={() => go({ at: "delivery", id, deliveryId: row.id })}>
+              {row.event}
+            </button>
+          )}
+        />
       ) : null}
       <MoreRows of={list}>Older deliveries</MoreRows>
     </Section>

@@ -1,13 +1,12 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { useGet, useList } from "../../api/queries.ts";
+import { DeliveriesTable } from "../../parts/delivery-tables.tsx";
 import { Controls, Section } from "../../parts/facts.tsx";
 import { toRecord } from "../../parts/links.ts";
 import { MoreRows } from "../../parts/more-rows.tsx";
 import { Options } from "../../parts/options.tsx";
-import { PlainTable } from "../../parts/plain-table.tsx";
 import { EmptyState, ListState } from "../../parts/states.tsx";
-import { Status } from "../../parts/status.tsx";
 import { Instant } from "../../parts/time.tsx";
 
 const states = ["pending", "retrying", "delivered", "failed"] as const;
@@ -60,25 +59,13 @@ export function Deliveries({ id, subscribed }: { id: string; subscribed: readonl
         <EmptyState title={isFiltered ? "No delivery matches." : "Nothing has been delivered yet."} />
       </ListState>
       {list.rows.length > 0 ? (
-        <PlainTable columns={["Event", "Status", "Answer", "Attempts", "Time"]}>
-          {list.rows.map((row) => (
-            <tr key={row.id}>
-              <td>
-                <Link {...toRecord("/webhooks/$id/deliveries/$deliveryId", { id, deliveryId: row.id })}>
-                  {row.event}
-                </Link>
-              </td>
-              <td>
-                <Status of={row.status} />
-              </td>
-              <td>{row.responseStatus ?? row.errorMessage ?? ""}</td>
-              <td>{row.attempt}</td>
-              <td>
-                <Instant at={row.createdAt} />
-              </td>
-            </tr>
-          ))}
-        </PlainTable>
+        <DeliveriesTable
+          rows={list.rows}
+          timeOf={(time) => <Instant at={time} />}
+          linkOf={(row) => (
+            <Link {...toRecord("/webhooks/$id/deliveries/$deliveryId", { id, deliveryId: row.id })}>{row.event}</Link>
+          )}
+        />
       ) : null}
       <MoreRows of={list}>Older deliveries</MoreRows>
     </Section>

@@ -2,13 +2,12 @@ import { Link, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { api } from "../../api/api.ts";
 import { dataOf, Failed, useForget, useGet } from "../../api/queries.ts";
+import { AttemptsTable } from "../../parts/delivery-tables.tsx";
 import { Facts, Json, Section } from "../../parts/facts.tsx";
 import { toRecord } from "../../parts/links.ts";
 import { NameOf } from "../../parts/name-of.tsx";
 import { Operation } from "../../parts/operation.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
-import plain from "../../parts/plain-table.module.css";
-import { PlainTable } from "../../parts/plain-table.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
 import { Said } from "../../parts/states.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
@@ -64,19 +63,7 @@ export function DeliveryPage() {
       </Section>
       <Section title="Attempts">
         <AttemptStrip of={data.attempts} />
-        <PlainTable columns={["No.", "Began", "Answer", "Time", "Text"]}>
-          {data.attempts.map((attempt) => (
-            <tr key={attempt.number}>
-              <td>{attempt.number}</td>
-              <td>
-                <Instant at={attempt.startedAt} />
-              </td>
-              <td>{attempt.responseStatus ?? attempt.errorCode ?? (attempt.interrupted ? "ended unseen" : "")}</td>
-              <td>{attempt.totalMs === null ? "" : `${attempt.totalMs} ms`}</td>
-              <td className={plain.message}>{(attempt.errorMessage ?? attempt.responseBody ?? "").slice(0, 300)}</td>
-            </tr>
-          ))}
-        </PlainTable>
+        <AttemptsTable attempts={data.attempts} timeOf={(time) => <Instant at={time} />} />
       </Section>
       <Section title="What is sent">
         <Json value={data.payload} label="Payload" />

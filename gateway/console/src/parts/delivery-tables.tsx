@@ -1,0 +1,45 @@
+import type { ItemOf } from "@muster/client";
+import type { ReactNode } from "react";
+import type { BodyOf } from "../api/queries.ts";
+import plain from "./plain-table.module.css";
+import { PlainTable } from "./plain-table.tsx";
+import { Status } from "./status.tsx";
+
+type Row = ItemOf<"/api/v1/webhooks/{id}/deliveries">;
+type Attempt = BodyOf<"/api/v1/webhooks/{id}/deliveries/{deliveryId}">["attempts"][number];
+
+type DeliveriesProps = { rows: readonly Row[]; linkOf(row: Row): ReactNode; timeOf(time: string): ReactNode };
+
+/** Deliveries, each leading to its own page. */
+export const DeliveriesTable = ({ rows, linkOf, timeOf }: DeliveriesProps) => (
+  <PlainTable columns={["Event", "Status", "Answer", "Attempts", "Time"]}>
+    {rows.map((row) => (
+      <tr key={row.id}>
+        <td>{linkOf(row)}</td>
+        <td>
+          <Status of={row.status} />
+        </td>
+        <td>{row.responseStatus ?? row.errorMessage ?? ""}</td>
+        <td>{row.attempt}</td>
+        <td>{timeOf(row.createdAt)}</td>
+      </tr>
+    ))}
+  </PlainTable>
+);
+
+type AttemptsProps = { attempts: readonly Attempt[]; timeOf(time: string): ReactNode };
+
+/** The attempts of a delivery, with what the receiver answered. */
+export const AttemptsTable = ({ attempts, timeOf }: AttemptsProps) => (
+  <PlainTable columns={["No.", "Began", "Answer", "Time", "Text"]}>
+    {attempts.map((attempt) => (
+      <tr key={attempt.number}>
+        <td>{attempt.number}</td>
+        <td>{timeOf(attempt.startedAt)}</td>
+        <td>{attempt.responseStatus ?? attempt.errorCode ?? (attempt.interrupted ? "ended unseen" : "")}</td>
+        <td>{attempt.totalMs === null ? "" : `${attempt.totalMs} ms`}</td>
+        <td className={plain.message}>{(attempt.errorMessage ?? attempt.responseBody ?? "").slice(0, 300)}</td>
+      </tr>
+    ))}
+  </PlainTable>
+);
