@@ -33,6 +33,7 @@ import { rpcMethod } from "../protocol/rpc-method.ts";
 import { processTls } from "../protocol/tls.ts";
 import { createPatience, type Patience } from "./patience.ts";
 import { slotOwner } from "./slot-owner.ts";
+import { Streams } from "./streams.ts";
 import { createTargets, type Target } from "./targets.ts";
 import { type Answer, UnaryCall } from "./unary-call.ts";
 
@@ -103,12 +104,8 @@ class PooledTransport implements RpcTransport {
   readonly #tls: TlsFiles | null;
   readonly #shortCalls: Pools;
   readonly #longCalls: Pools;
+  readonly #streams: Streams;
   #inFlight = 0;
-  #streams: Promise<Transport[]> | undefined;
-  /** Of streams; those of a certificate that was replaced close when they are idle. */
-  readonly #sessions = new Set<{ abort(): void }>();
-  #streamsOf: ReturnType<TlsFiles["version"]> | undefined;
-  #streamTurn = 0;
 
   constructor(options: TransportOptions) {
     this.#options = options;
@@ -123,6 +120,7 @@ class PooledTransport implements RpcTransport {
     this.#tls = tls;
     this.#shortCalls = this.#pools(connections);
     this.#longCalls = this.#pools(longConnections);
+    this.#streams = new Streams({ baseUrls: options.baseUrls, idleMs: clientTtlMs, maxResponseBytes, tls });
   }
 
   #pools(each: number): Pools {
@@ -206,25 +204,6 @@ class PooledTransport implements RpcTransport {
     });
   }
 
-  // Loaded with the first stream: few processes open any.
-  async #openStreams() {
-    const { createConnectTransport, Http2SessionManager } = await import("@connectrpc/connect-node");
-    const session = this.#tls ? { secureContext: this.#tls.context() } : {};
-    return this.#options.baseUrls.map((baseUrl) => {
-      const sessionManager = new Http2SessionManager(baseUrl, { idleConnectionTimeoutMs: this.#clientTtlMs }, session);
-      this.#sessions.add(sessionManager);
-      return createConnectTransport({
-        baseUrl,
-        httpVersion: "2",
-        useBinaryFormat: true,
-        sessionManager,
-        readMaxBytes: this.#maxResponseBytes,
-        // Compressing costs a server ten times the rest of a stream, and binaries do not shrink.
-        acceptCompression: [],
-      });
-    });
-  }
-
   async #authorityOf(contextValues: ContextValues | undefined): Promise<Authority> {
     const caller = contextValues?.get(callerKey) ?? null;
     if (caller === null) return { token: null, caller };
@@ -262,14 +241,8 @@ class PooledTransport implements RpcTransport {
       const messages = method.methodKind === "server_streaming" ? await repeatable(input) : input;
       return tracedStream(method, header, token, (headers) =>
         untilTaken(this.#patience, signal, async () => {
-          if (!this.#streams || this.#tls?.version() !== this.#streamsOf) {
-            this.#streamsOf = this.#tls?.version();
-            this.#streams = this.#openStreams();
-          }
-          const stocks = await this.#streams;
-          this.#streamTurn = (this.#streamTurn + 1) % stocks.length;
-          const stock = stocks[this.#streamTurn] as Transport;
-          return stock.stream(method, signal, timeoutMs, headers, messages, contextValues);
+          const transport = await this.#streams.next();
+          return transport.stream(method, signal, timeoutMs, headers, messages, contextValues);
         }),
       );
     })();
@@ -279,7 +252,7 @@ class PooledTransport implements RpcTransport {
   };
 
   readonly close = async (): Promise<void> => {
-    for (const session of this.#sessions) session.abort();
+    this.#streams.close();
     await Promise.all([this.#shortCalls.targets.close(), this.#longCalls.targets.close()]);
   };
 }
