@@ -64,16 +64,15 @@ const alert = z
   })
   .meta({ id: "AuditAlert" });
 
-const {
-  page: _page,
-  limit: _limit,
-  cursor: _cursor,
-  skipCount: _skip,
-  orgId: _org,
-  from: _from,
-  to: _to,
-  ...filters
-} = auditQuery.shape;
+const filters = auditQuery.omit({
+  page: true,
+  limit: true,
+  cursor: true,
+  skipCount: true,
+  orgId: true,
+  from: true,
+  to: true,
+}).shape;
 const search = z
   .object({
     ...filters,
