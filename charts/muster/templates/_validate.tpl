@@ -54,7 +54,7 @@
 {{- end -}}
 {{- end -}}
 {{- if and .Values.backup.enabled (not (or .Values.backup.claim .Values.backup.s3.bucket)) -}}
-{{- fail (cat "backup.enabled is true and names no place: set backup.claim to a PersistentVolumeClaim, or"
+{{- fail (cat "backup.enabled is true and has no target: set backup.claim to a PersistentVolumeClaim, or"
   "backup.s3.bucket") -}}
 {{- end -}}
 {{- if and .Values.backup.claim .Values.backup.s3.bucket -}}

@@ -27,7 +27,7 @@ const harmless = new Set([
   "change",
   "complete",
   "create",
-  // Nothing has begun yet.
+  // Nothing has started yet.
   "deny",
   "enable",
   "export",

@@ -54,12 +54,12 @@ export const deviceOperations: readonly Operation<Device>[] = [
     icon: Merge,
     isOffered: isQuarantined,
     asks: {
-      title: () => "Take the place of the other device?",
+      title: () => "Replace the other device?",
       says: () =>
         "It takes over site, groups, labels, update setting and name of the device with the same hardware id, which is decommissioned.",
     },
     run: approve({ merge: true }),
-    done: () => "The device is trusted, in the place of the other one.",
+    done: () => "The device is trusted and replaces the other one.",
     forgets,
   },
   {

@@ -11,7 +11,7 @@ type Reinstall = NonNullable<Wanted["reinstall"]>;
 /** What happens to a machine that enrolls again while its device is offline. */
 export const reinstalls: Readonly<Record<Reinstall, string>> = {
   quarantine: "waits for approval",
-  replace: "takes the place of its old device",
+  replace: "replaces its old device",
   new: "becomes a new device",
 };
 const isReinstall = (text: string): text is Reinstall => Object.hasOwn(reinstalls, text);

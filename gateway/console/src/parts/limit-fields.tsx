@@ -16,7 +16,7 @@ const limits: Readonly<Record<LimitName, Limit>> = {
     max: 100,
     step: "any",
   },
-  maxInFlight: { label: "Updates in flight", hint: "At most, at one time.", min: 1, max: 1_000_000 },
+  maxInFlight: { label: "Updates in flight", hint: "At most, concurrently.", min: 1, max: 1_000_000 },
   haltAfterFailures: { label: "Halts after failures", hint: "This many, or the percentage.", min: 1, max: 1_000_000 },
   haltPercent: { label: "Halts after percent", hint: "Of the updates that ended.", min: 0, max: 100, step: "any" },
   soakSeconds: { label: "Soak, in seconds", hint: "So long a device must run it.", min: 0, max: 86_400 },

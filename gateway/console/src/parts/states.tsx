@@ -54,7 +54,7 @@ export const Loading = ({ what = "Loading" }: { what?: string }) => (
 
 const shares = ["46%", "32%", "58%", "40%", "52%", "36%"];
 
-/** Rows of a list that is loading, in the place of the real ones. */
+/** Rows of a list that is loading, instead of the real ones. */
 export const Skeleton = ({ what }: { what: string }) => (
   <div role="status" className={styles.skeleton}>
     <span className="visually-hidden">{what} …</span>
