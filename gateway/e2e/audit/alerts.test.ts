@@ -74,7 +74,7 @@ describe("an audit alert", () => {
     const ended = await api(cluster).call("POST", "/auth/unsubscribe", { token });
     expect([ended.status, ended.body]).toEqual([200, { success: true }]);
     const choices = (await viewer.api.call("GET", "/auth/notifications")).body.data;
-    expect(choices).toEqual([{ kind: "audit_alert", mail: false }]);
+    expect(choices).toContainEqual({ kind: "audit_alert", mail: false });
   });
 
   it("takes its search from a saved view, and refuses users and views that the caller does not see", async () => {
