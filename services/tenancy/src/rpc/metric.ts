@@ -43,9 +43,7 @@ export function metricService({ db }: Deps): ServiceImpl<typeof MetricService> {
       const wanted = periodIn(request.period, hourSeconds);
       const owners = deviceOwners(request);
       await requireFilterTargets(db, context, owners);
-      const { orgId } = owners;
-      const isThere = (tx: Parameters<typeof findOwner>[0]) => findOwner(tx, context.caller, orgId, true);
-      if (orgId !== "" && (await db.tx(context, isThere, { readOnly: true })) === null) throw organizationNotFound();
+      await requireFound(db, context, owners.orgId);
       const points = await metricPercentiles(db, context, owners, wanted, percentileDevicesMax);
       if (points === null) throw tooManyDevices();
       return {
@@ -63,12 +61,18 @@ export function metricService({ db }: Deps): ServiceImpl<typeof MetricService> {
       requireWholeOrganization(context);
       const wanted = periodIn(period);
       const { orgId } = deviceOwners({ orgId: wantedOrgId, siteId: "", groupId: "" });
-      const isThere = (tx: Parameters<typeof findOwner>[0]) => findOwner(tx, context.caller, orgId, true);
-      if (orgId !== "" && (await db.tx(context, isThere, { readOnly: true })) === null) throw organizationNotFound();
+      await requireFound(db, context, orgId);
       const points = await readHistory(db, context, historyOwners(context.caller, orgId), wanted);
       return { points: points.map(({ atMs, ...counts }) => ({ at: timestampFromMs(atMs), ...counts })) };
     },
   };
+}
+
+/** Throws `organization_not_found` for one out of scope; an empty id names none. */
+async function requireFound(db: Database, context: CallContext, orgId: string): Promise<void> {
+  if (orgId === "") return;
+  const owner = await db.tx(context, (tx) => findOwner(tx, context.caller, orgId, true), { readOnly: true });
+  if (owner === null) throw organizationNotFound();
 }
 
 function admit(context: CallContext): void {
