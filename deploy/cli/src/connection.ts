@@ -66,7 +66,7 @@ export function connect(
   io: Io,
   globals: Globals,
   own: readonly Operation[] = [],
-): { muster: MusterClient; url: string } {
+): { muster: MusterClient; url: string; credentials: Credentials } {
   const { url, key, credentials } = targetOf(io, globals);
   const mayAll = globals.yes === true || io.stdin.isTTY === true;
   const guarded = (muster: MusterClient) => {
@@ -74,13 +74,16 @@ export function connect(
     return muster;
   };
   const apiKey = io.env.MUSTER_API_KEY;
-  if (apiKey) return { url, muster: guarded(createMusterClient({ baseUrl: url, apiKey, fetch: ownFetch })) };
+  if (apiKey) {
+    return { url, credentials, muster: guarded(createMusterClient({ baseUrl: url, apiKey, fetch: ownFetch })) };
+  }
   const tokens = credentials.session(key);
   if (!tokens) {
     throw new Failure(exits.signedOut, `not signed in at ${url}: run \`muster login\`, or set MUSTER_API_KEY`);
   }
   return {
     url,
+    credentials,
     muster: guarded(
       createMusterClient({ baseUrl: url, tokens, refreshWith: credentials.refreshWith(key), fetch: ownFetch }),
     ),

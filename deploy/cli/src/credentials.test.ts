@@ -28,6 +28,13 @@ describe("credentials", () => {
     expect(kept.session(url)).toBeNull();
   });
 
+  it("remember the newest release that was shown", async () => {
+    expect(await kept.announceOnce("1.5.0")).toBe(true);
+    await kept.keep(url, session);
+    expect([await kept.announceOnce("1.5.0"), await kept.announceOnce("1.6.0")]).toEqual([false, true]);
+    expect(kept.session(url)).toEqual(session);
+  });
+
   it("are refused when others can read them", async () => {
     await kept.keep(url, session);
     chmodSync(kept.file, 0o644);

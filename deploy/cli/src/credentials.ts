@@ -22,6 +22,8 @@ type Stored = {
   current: string | null;
   sessions: Record<string, StoredSession>;
   profiles: Record<string, string>;
+  /** The newest release that the user was shown. */
+  announcedRelease: string | null;
 };
 
 export type Credentials = {
@@ -33,6 +35,8 @@ export type Credentials = {
   nameProfile(name: string, url: string): Promise<void>;
   choose(key: string): Promise<void>;
   session(url: string): StoredSession | null;
+  /** Notes that the user is shown a release; false when that was noted before. */
+  announceOnce(version: string): Promise<boolean>;
   /** Keeps or, with null, forgets the session of an address; `makeCurrent` for a sign-in. */
   keep(url: string, session: StoredSession | null, makeCurrent?: boolean): Promise<void>;
   /** Spends the refresh token of an address once, however many processes find the access token expired together. */
@@ -77,6 +81,14 @@ export function credentialsOf(env: Readonly<Record<string, string | undefined>>)
           stored.current = key;
         }),
       ),
+    announceOnce: (version) =>
+      locked(file, async () => {
+        if (read(file).announcedRelease === version) return false;
+        change((stored) => {
+          stored.announcedRelease = version;
+        });
+        return true;
+      }),
     session: sessionOf,
     keep: (url, session, makeCurrent = false) => locked(file, async () => put(url, session, makeCurrent)),
     refreshWith: (url) => (current, exchange) =>
@@ -105,12 +117,12 @@ function read(file: string): Stored {
     }
     text = readFileSync(file, "utf8");
   } catch (error) {
-    if (codeOf(error) === "ENOENT") return { current: null, sessions: {}, profiles: {} };
+    if (codeOf(error) === "ENOENT") return { current: null, sessions: {}, profiles: {}, announcedRelease: null };
     throw error;
   }
   try {
-    const { current = null, sessions = {}, profiles = {} }: Partial<Stored> = JSON.parse(text);
-    return { current, sessions, profiles };
+    const { current = null, sessions = {}, profiles = {}, announcedRelease = null }: Partial<Stored> = JSON.parse(text);
+    return { current, sessions, profiles, announcedRelease };
   } catch {
     throw new Failure(exits.failed, `${file} is not JSON: remove it, then sign in again`);
   }

@@ -9,6 +9,7 @@ describe("the platform's status", () => {
     const { status, body } = await (await operator(cluster)).call("GET", "/platform/status");
     expect(status).toBe(200);
     expect(body.differentSettings).toEqual([]);
+    expect(body.newerRelease).toBeNull();
     const services = body.services as { service: string; deliveries: unknown }[];
     expect(services.map(({ service }) => service).sort()).toEqual(
       ["agent-release", "audit", "device-logs", "identity", "tenancy", "webhook-dispatcher"].sort(),

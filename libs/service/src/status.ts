@@ -1,12 +1,15 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { type Database, standingOf } from "@muster/db";
 import type { Readiness } from "@muster/kit";
-import type { GetStatusResponse, StatusService } from "@muster/proto/muster/common/v1/status_pb";
+import type { GetStatusResponse, NewerReleaseSchema, StatusService } from "@muster/proto/muster/common/v1/status_pb";
 import { callContext } from "@muster/rpc";
 import { requirePermission, requireScope } from "./guards.ts";
 
 /** Figures of one service besides those that all services have. */
-export type OwnFigures = Partial<Pick<GetStatusResponse, "deliveriesDue" | "deliveriesOldestDueSeconds">>;
+export type OwnFigures = Partial<Pick<GetStatusResponse, "deliveriesDue" | "deliveriesOldestDueSeconds">> & {
+  newerRelease?: MessageInitShape<typeof NewerReleaseSchema>;
+};
 
 type Deps = {
   db: Database;

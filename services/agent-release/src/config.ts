@@ -30,6 +30,11 @@ export const settings = {
   RELEASE_DIRECTORY: optional().describe(
     "Folder with one subfolder per version that sync-directory reads; unset: no such source.",
   ),
+  RELEASE_FEED_URL: webUrl()
+    .optional()
+    .describe(
+      "URL of a JSON object {version, url?} that names the newest release of Muster itself, read every twelve hours: console and CLI tell platform administrators once of a newer one. Unset: nothing is asked.",
+    ),
   RELEASE_MANIFEST_KEYS: verifierKeys()
     .default("")
     .describe(

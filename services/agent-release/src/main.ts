@@ -18,6 +18,7 @@ import { startSyncing } from "./commands/sync-releases.ts";
 import { migrations, settings, version } from "./config.ts";
 import { startEndingAttempts } from "./jobs/end-attempts.ts";
 import { startHaltNotices } from "./jobs/halt-notices.ts";
+import { type PlatformFeed, watchPlatformFeed } from "./jobs/watch-platform-feed.ts";
 import { haltedRolloutSource } from "./rpc/attention.ts";
 import { downloadService } from "./rpc/download.ts";
 import { releaseService } from "./rpc/release.ts";
@@ -29,11 +30,17 @@ import { manifestKeys } from "./rules/manifest.ts";
 import { mayBeUnsigned, trustState } from "./rules/trust.ts";
 import { purgePlan } from "./store/purge.ts";
 
+let feed: PlatformFeed | undefined;
+
 await runService({
   name: "agent-release",
   version,
   settings,
   migrations,
+  async figures() {
+    const newerRelease = feed?.newer();
+    return newerRelease ? { newerRelease } : {};
+  },
   tenantCopy: { onPurged: requestPurge, onDevices: cancelOfGone },
   async start(context) {
     const { db, config, learnTenants, process: proc } = context;
@@ -48,6 +55,9 @@ await runService({
     const exceptions = parseExceptions(config.EGRESS_TEST_EXCEPTIONS, config.NODE_ENV);
     const egress = openEgress({ profile: "release", exceptions });
     proc.onStop("connections to the release source", () => egress.close());
+    const watched = watchPlatformFeed({ egress, log, url: config.RELEASE_FEED_URL, version });
+    feed = watched;
+    proc.onStop("feed of releases", () => watched.stop());
     const sources = openSources(config, egress);
     const storage = await openStorage(config);
     proc.onStop("store of binaries", () => storage?.close());

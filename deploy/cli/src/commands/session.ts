@@ -1,6 +1,7 @@
 import { anonymous, connect, type Target, targetOf } from "../connection.ts";
 import { done, exits, Failure } from "../failure.ts";
 import type { Globals, Io } from "../io.ts";
+import { tellNewerRelease } from "../newer-release.ts";
 import { promptOf } from "../prompt.ts";
 import { recordText } from "../table.ts";
 import { whenServed } from "../when-served.ts";
@@ -19,6 +20,7 @@ export async function login(io: Io, options: LoginOptions): Promise<void> {
   if (profile !== null) await credentials.nameProfile(profile, url);
   await credentials.keep(key, { accessToken, refreshToken, email: user.email }, true);
   io.stderr.write(`Signed in at ${url} as ${user.email}, kept in ${credentials.file}\n`);
+  if (user.scope === "system") await tellNewerRelease(io, connect(io, options).muster, credentials);
 }
 
 /** By password and, where the account has one, a code of its second factor. */

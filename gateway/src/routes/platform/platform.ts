@@ -58,21 +58,35 @@ const difference = z
       "A setting that must be the same everywhere and is not; compared with one process of each service a minute.",
   });
 
+const newerRelease = z
+  .object({ version: z.string(), url: z.string().nullable().meta({ description: "Where people read about it." }) })
+  .meta({
+    id: "NewerRelease",
+    description: "A release of the platform that is newer than this one (RELEASE_FEED_URL).",
+  });
+
 const status = route({
   method: "GET",
   path: "/platform/status",
   access: { auth: "session", permission: "platform:admin", scopes: ["system"] },
   tag,
-  summary: "Pending messages and dead letters of each service, and settings that differ",
+  summary: "Pending messages and dead letters of each service, settings that differ, and a newer release",
   description: "All figures of a service that does not answer are null.",
   deadline: "health",
-  reply: z.object({ version: z.string(), services: z.array(serviceStatus), differentSettings: z.array(difference) }),
+  reply: z.object({
+    version: z.string(),
+    newerRelease: newerRelease.nullable(),
+    services: z.array(serviceStatus),
+    differentSettings: z.array(difference),
+  }),
   async handle({ rpc }, { services: { statuses }, version, differentSettings }) {
+    let newer: z.input<typeof newerRelease> | null = null;
     const services = serviceNames.map(async (service): Promise<z.input<typeof serviceStatus>> => {
       const away = { outbox: null, deadLetters: null, openJobs: null, deliveries: null };
       try {
         const found = await statuses[service].getStatus({}, await rpc());
         const due = found.deliveriesDue;
+        if (found.newerRelease) newer = { version: found.newerRelease.version, url: found.newerRelease.url ?? null };
         return {
           service,
           status: found.ready ? "ok" : "starting",
@@ -90,7 +104,8 @@ const status = route({
         return { service, status: "unavailable", version: null, checks: {}, ...away };
       }
     });
-    return { version, services: await Promise.all(services), differentSettings: differentSettings() };
+    const shown = await Promise.all(services);
+    return { version, newerRelease: newer, services: shown, differentSettings: differentSettings() };
   },
 });
 

@@ -4,6 +4,7 @@ import { useGet } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
 import { to } from "../../parts/links.ts";
 import { useMe } from "../../parts/me.tsx";
+import { NewerRelease } from "../../parts/newer-release.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { EmptyState, FailureState, Loading } from "../../parts/states.tsx";
 import { useNow } from "../../parts/time.tsx";
@@ -36,6 +37,7 @@ export function Overview() {
         heading={greeting(me.name, now.getHours())}
         sub={isLoading ? "Looking for what needs attention …" : failure ? null : needsSentence(needs.length)}
       />
+      {may("GET /api/v1/platform/status") ? <NewerRelease /> : null}
       {failure ? <FailureState failure={failure} /> : null}
       {isLoading ? <Loading what="Loading what needs attention" /> : null}
       {!isLoading && !failure && may("GET /api/v1/attention") ? (
