@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import { codeOf } from "@muster/kit/agent";
+import { codeOf, fieldsOf } from "@muster/kit/agent";
 import { Agent, type Dispatcher, EnvHttpProxyAgent, request } from "undici";
 
 export type ApiReply = {
@@ -132,10 +132,9 @@ async function textOf(body: Readable): Promise<string> {
 }
 
 /** The object of a reply; empty for a reply of a proxy or of another server. */
-function objectIn(text: string): Record<string, unknown> {
+function objectIn(text: string): Readonly<Record<string, unknown>> {
   try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+    return fieldsOf(JSON.parse(text));
   } catch {
     return {};
   }

@@ -1,4 +1,11 @@
-import { agentChunkBytes, agentQueriesMax, decodeAgentFrame, encodeAgentFrame } from "@muster/kit/agent";
+import {
+  type AgentFrame,
+  agentChunkBytes,
+  agentQueriesMax,
+  decodeAgentFrame,
+  encodeAgentFrame,
+  fieldsOf,
+} from "@muster/kit/agent";
 import { HttpsProxyAgent } from "https-proxy-agent";
 import WebSocket from "ws";
 import type { Answer } from "./event-logs.ts";
@@ -102,15 +109,14 @@ export function openChannel(options: ChannelOptions): Channel {
     } else if (head?.type === "query") void begin(own, String(head.id), head);
   };
 
-  const begin = async (own: WebSocket, id: string, head: Record<string, unknown>): Promise<void> => {
+  const begin = async (own: WebSocket, id: string, head: AgentFrame["head"]): Promise<void> => {
     const fails = (code: string) => own.send(encodeAgentFrame({ type: "error", id, code }));
     // The platform sends no more; a gateway that does is not obeyed.
     if (queries.size >= agentQueriesMax || queries.has(id)) return fails("device_busy");
     const query = new AbortController();
     queries.set(id, query);
-    const params = typeof head.params === "object" && head.params !== null ? head.params : {};
     const said = await options
-      .answer(String(head.operation), params as Record<string, unknown>, query.signal)
+      .answer(String(head.operation), fieldsOf(head.params), query.signal)
       .catch(() => ({ code: "query_failed" }));
     if (said === null || queries.get(id) !== query) return;
     queries.delete(id);

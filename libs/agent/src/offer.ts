@@ -1,4 +1,4 @@
-import { NoteError, type NoteVerifier, openNote } from "@muster/kit/agent";
+import { fieldsOf, NoteError, type NoteVerifier, openNote } from "@muster/kit/agent";
 import { isSameVersion } from "./version.ts";
 
 export const components = ["agent", "watchdog", "helper"] as const;
@@ -133,7 +133,7 @@ function rollbackIn(text: string, keys: readonly NoteVerifier[]): RollbackNote |
   } catch {
     return null;
   }
-  const { component, version, counter, scope, expires } = (json ?? {}) as Partial<RollbackNote>;
+  const { component, version, counter, scope, expires } = fieldsOf(json);
   const isNamed = typeof component === "string" && typeof version === "string";
   const isBound = typeof counter === "number" && typeof scope === "string" && typeof expires === "string";
   return isNamed && isBound ? { component, version, counter, scope, expires } : null;

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { fieldsOf } from "@muster/kit/agent";
 import type { Call } from "./agent.ts";
 import type { ApiReply } from "./api.ts";
 import { type Backoff, backoffWith } from "./backoff.ts";
@@ -96,8 +97,7 @@ const refusedIn = ({ body: { refused } }: ApiReply): number => (Array.isArray(re
 
 /** Indices of the entries that a refusal names, such as 17 of `logs.17.level`. */
 function namedIn({ body }: ApiReply): number[] {
-  const details = (body.details ?? {}) as { fieldErrors?: Record<string, unknown> };
-  return Object.keys(details.fieldErrors ?? {})
+  return Object.keys(fieldsOf(fieldsOf(body.details).fieldErrors))
     .map((path) => Number(/^\w+\.(\d+)(\.|$)/.exec(path)?.[1]))
     .filter(Number.isSafeInteger);
 }

@@ -151,8 +151,9 @@ export function openSpool(folder: string, bytesMax: number): Spool {
 
 function readHead(path: string): Position {
   try {
-    const { segment, offset } = JSON.parse(readFileSync(path, "utf8")) as Position;
-    if (Number.isSafeInteger(segment) && Number.isSafeInteger(offset)) return { segment, offset };
+    const head: Position | null = JSON.parse(readFileSync(path, "utf8"));
+    if (head && Number.isSafeInteger(head.segment) && Number.isSafeInteger(head.offset))
+      return { segment: head.segment, offset: head.offset };
   } catch {
     // A new spool, or one whose head is damaged: it begins with what is there. The platform stores a repeat once.
   }

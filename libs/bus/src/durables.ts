@@ -1,4 +1,4 @@
-import { AppError } from "@muster/kit";
+import { AppError, fieldsOf } from "@muster/kit";
 import { AckPolicy, DeliverPolicy, type JetStreamManager, nanos, ReplayPolicy } from "nats";
 import { assertConnected, type Connection } from "./connection.ts";
 import { ackWaitMs } from "./delivery.ts";
@@ -89,8 +89,7 @@ export function readOrder(bytes: Uint8Array): DurableOrder | null {
   } catch {
     return null;
   }
-  if (typeof value !== "object" || value === null) return null;
-  const { action, filterSubject, maxAckPending, from } = value as Record<string, unknown>;
+  const { action, filterSubject, maxAckPending, from } = fieldsOf(value);
   if (action !== "create" && action !== "replace" && action !== "update") return null;
   if (typeof filterSubject !== "string" || !/^[\w.*>-]{1,200}$/.test(filterSubject)) return null;
   if (typeof maxAckPending !== "number" || !Number.isInteger(maxAckPending)) return null;

@@ -11,3 +11,4 @@ export {
   decodeAgentFrame,
   encodeAgentFrame,
 } from "./formats/agent-frame.ts";
+export { fieldsOf } from "./formats/fields.ts";

@@ -84,6 +84,7 @@ export {
   postedEventTypes,
   testEventType,
 } from "./formats/event-types.ts";
+export { fieldsOf, hasFields } from "./formats/fields.ts";
 export { type Health, type HealthStatus, healthStatuses } from "./formats/health-status.ts";
 export { type NotificationKind, notificationKinds } from "./formats/notification-kinds.ts";
 export { clampPage, type Page } from "./formats/page.ts";

@@ -5,12 +5,12 @@ const load = createRequire(import.meta.url);
 
 // undici's index also loads fetch, caches, WebSocket and mocks: 110 files and 1.1 MB of text in each process instead of
 // 24 files and 240 KB. These paths are not its interface: the version is fixed.
-export const Client = load("undici/lib/dispatcher/client.js") as typeof HttpClient;
-export const Pool = load("undici/lib/dispatcher/pool.js") as typeof HttpPool;
+export const Client: typeof HttpClient = load("undici/lib/dispatcher/client.js");
+export const Pool: typeof HttpPool = load("undici/lib/dispatcher/pool.js");
 // The index adds methods to its classes; `request` is the only one that is used here besides `dispatch`.
-Pool.prototype.request = load("undici/lib/api/api-request.js") as HttpPool["request"];
-export const buildConnector = load("undici/lib/core/connect.js") as typeof ConnectorBuilder;
-export const { HTTPParserError } = load("undici/lib/core/errors.js") as typeof errors;
+Pool.prototype.request = load("undici/lib/api/api-request.js");
+export const buildConnector: typeof ConnectorBuilder = load("undici/lib/core/connect.js");
+export const { HTTPParserError }: typeof errors = load("undici/lib/core/errors.js");
 
 /** What is wrapped of the parser that reads a connection's responses. */
 export type ResponseParser = {
@@ -23,7 +23,7 @@ export type ResponseParser = {
   onHeadersComplete(status: number, upgrade: boolean, shouldKeepAlive: boolean): number;
 };
 
-const { kParser, kSocket } = load("undici/lib/core/symbols.js") as { kParser: symbol; kSocket: symbol };
+const { kParser, kSocket }: { kParser: symbol; kSocket: symbol } = load("undici/lib/core/symbols.js");
 
 /** The parser of a connected client of HTTP/1.1. */
 export function parserOf(client: object): ResponseParser | null {

@@ -1,4 +1,4 @@
-import { backoffMs, histogram, type Logger, sleep } from "@muster/kit";
+import { backoffMs, histogram, type Logger, messageOf, sleep } from "@muster/kit";
 import type { PoolClient } from "pg";
 import { createEmissionRate } from "./emission-rate.ts";
 import { deadlineExceeded, isReadOnlyRefusal, isRepeatable, publicFailure } from "./failures.ts";
@@ -199,8 +199,7 @@ class PooledDatabase implements Database {
       await this.tx({ caller: null, deadlineMs: performance.now() + checkTimeoutMs }, (t) => t.query(sql`select 1`));
       return "ok";
     } catch (error) {
-      const { message, cause } = error as Error & { cause?: Error };
-      return cause?.message ?? message;
+      return messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error);
     }
   };
 

@@ -75,14 +75,16 @@ export class StatementBatch extends pg.Query {
   }
 
   handleDataRow({ fields }: { fields: (string | null)[] }): void {
-    const { columns, empty } = this.#shapes[this.#answers.length] as Shape;
+    const shape = this.#shapes[this.#answers.length];
+    if (!shape) return;
+    const { columns, empty } = shape;
     // A copy has its columns at once: V8 gives all rows of a statement one layout.
     const row: Record<string, unknown> = { ...empty };
     try {
       for (let index = 0; index < columns.length; index++) {
-        const { name, read } = columns[index] as Column;
+        const column = columns[index];
         const text = fields[index] ?? null;
-        if (text !== null) row[name] = read(text);
+        if (column && text !== null) row[column.name] = column.read(text);
       }
       this.#rows.push(row);
     } catch (error) {

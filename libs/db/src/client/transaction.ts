@@ -1,5 +1,5 @@
 import type { Duplex } from "node:stream";
-import { endSpan, SpanKind, startSampledChild } from "@muster/kit";
+import { endSpan, messageOf, SpanKind, startSampledChild } from "@muster/kit";
 import type { PoolClient } from "pg";
 import { isConnectionFailure, isReadOnlyRefusal, unavailable } from "./failures.ts";
 import { activeTraceparent, type OutboxMessage, outboxInserts } from "./outbox-insert.ts";
@@ -149,7 +149,7 @@ function sender(
       try {
         client.query(new StatementBatch(sent, answered));
       } catch (error) {
-        answered(error as Error, []);
+        answered(error instanceof Error ? error : new Error(messageOf(error)), []);
       }
     });
     silence.waitFor(roundTrip);

@@ -1,4 +1,5 @@
 import { messageOf } from "../errors/caught.ts";
+import { fieldsOf } from "../formats/fields.ts";
 import { NoteError, type NoteVerifier, openNote, parseVerifier } from "./signed-note.ts";
 
 /** Keys that are trusted together, and how many times they were exchanged: the first are number 1. */
@@ -53,13 +54,16 @@ function parsed(text: string): { root: number; keys: string[] } {
   } catch {
     // Refused below, as any other text that is no root.
   }
-  const { root, keys } = (json ?? {}) as { root?: unknown; keys?: unknown };
-  const isList = Array.isArray(keys) && keys.length > 0 && keys.length <= keysMax;
-  if (!Number.isSafeInteger(root) || !isList || keys.some((key) => typeof key !== "string")) {
+  const { root, keys } = fieldsOf(json);
+  const isNumber = typeof root === "number" && Number.isSafeInteger(root);
+  if (!isNumber || !isTexts(keys) || keys.length === 0 || keys.length > keysMax) {
     throw new NoteError("not a root note", text);
   }
-  return { root: root as number, keys: keys as string[] };
+  return { root, keys };
 }
+
+const isTexts = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((each) => typeof each === "string");
 
 function verifierOf(text: string): NoteVerifier {
   try {

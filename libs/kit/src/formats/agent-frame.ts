@@ -1,8 +1,10 @@
+import { hasFields } from "./fields.ts";
+
 /**
  * A frame of the agent channel, on the agent's connection and between the services alike: one line of JSON, then bytes
  * that no intermediary parses (docs/agent-channel.md).
  */
-export type AgentFrame = { head: Record<string, unknown>; body: Uint8Array };
+export type AgentFrame = { head: Readonly<Record<string, unknown>>; body: Uint8Array };
 
 const newline = 10;
 const nothing = new Uint8Array(0);
@@ -39,8 +41,8 @@ export function decodeAgentFrame(bytes: Uint8Array): AgentFrame | null {
   if (line.length > maxHeadBytes) return null;
   try {
     const head: unknown = JSON.parse(decoder.decode(line));
-    if (typeof head !== "object" || head === null || Array.isArray(head)) return null;
-    return { head: head as Record<string, unknown>, body: end < 0 ? nothing : bytes.subarray(end + 1) };
+    if (!hasFields(head)) return null;
+    return { head, body: end < 0 ? nothing : bytes.subarray(end + 1) };
   } catch {
     return null;
   }

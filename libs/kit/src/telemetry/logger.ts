@@ -7,7 +7,7 @@ export type { Logger } from "pino";
 /** Error fields that a log line may contain. Query parameters, bodies and headers never do. */
 function serializeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { message: String(error) };
-  const fields = error as Error & { code?: unknown; constraint?: unknown; table?: unknown; cause?: unknown };
+  const fields: Error & { code?: unknown; constraint?: unknown; table?: unknown } = error;
   return {
     type: error.name,
     message: error.message,

@@ -3,6 +3,7 @@ import {
   type ActorType,
   AppError,
   type Caller,
+  hasFields,
   isPortalCapability,
   isUuid,
   type PortalSession,
@@ -130,9 +131,9 @@ function unpackIds(packed: string, claim: string): string[] {
 const actorTypes: readonly ActorType[] = ["user", "api_key", "agent", "portal", "system"];
 const scopes: readonly Scope[] = ["system", "partner", "organization"];
 
-function object(value: unknown, claim: string): Record<string, unknown> {
-  if (typeof value !== "object" || value === null) throw new TypeError(`claim ${claim} is not an object`);
-  return value as Record<string, unknown>;
+function object(value: unknown, claim: string): Readonly<Record<string, unknown>> {
+  if (!hasFields(value)) throw new TypeError(`claim ${claim} is not an object`);
+  return value;
 }
 
 function text(value: unknown, claim: string): string {

@@ -1,4 +1,4 @@
-import { AppError, type Caller, gauge, type Logger } from "@muster/kit";
+import { AppError, type Caller, fieldsOf, gauge, type Logger } from "@muster/kit";
 import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from "jose";
 import { BoundedMap } from "./bounded-map.ts";
 import { callerAudience, fromClaims, maxTokenSeconds } from "./caller-claims.ts";
@@ -148,7 +148,7 @@ class TokenVerifier implements Verifier {
 
 function unverifiedIssuer(token: string): string {
   const payload: unknown = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString());
-  const issuer = (payload as { iss?: unknown } | null)?.iss;
+  const { iss: issuer } = fieldsOf(payload);
   if (typeof issuer !== "string") throw new Error("token has no issuer");
   return issuer;
 }

@@ -1,5 +1,5 @@
 import type { CallOptions } from "@connectrpc/connect";
-import { type Caller, clientNetwork } from "@muster/kit";
+import { type Caller, clientNetwork, fieldsOf } from "@muster/kit";
 import { metadataNames } from "../caller/metadata.ts";
 
 /**
@@ -9,6 +9,6 @@ import { metadataNames } from "../caller/metadata.ts";
 export function slotOwner(caller: Caller | null, header: CallOptions["headers"]): string | null {
   if (caller !== null && caller.actor.type !== "system") return caller.orgId ?? caller.partnerId ?? caller.actor.id;
   // As `callOptions` makes them: a plain object.
-  const address = (header as Record<string, string> | undefined)?.[metadataNames.clientAddress];
-  return address === undefined ? null : clientNetwork(address);
+  const address = fieldsOf(header)[metadataNames.clientAddress];
+  return typeof address === "string" ? clientNetwork(address) : null;
 }

@@ -186,8 +186,8 @@ class LeanAnswer implements UnaryResponse<DescMessage, DescMessage> {
 /** `Connection: close`; lengths first, because every answer is looked at. */
 function saysClose(raw: Buffer[]): boolean {
   for (let at = 0; at + 1 < raw.length; at += 2) {
-    const [key, value] = [raw[at] as Buffer, raw[at + 1] as Buffer];
-    if (key.length === 10 && value.length === 5 && value.equals(close)) {
+    const [key, value] = [raw[at], raw[at + 1]];
+    if (key?.length === 10 && value?.equals(close)) {
       return key.toString("latin1").toLowerCase() === "connection";
     }
   }
@@ -198,9 +198,9 @@ const close = Buffer.from("close");
 
 function rawHeader(raw: Buffer[], name: string): string | undefined {
   for (let at = 0; at + 1 < raw.length; at += 2) {
-    const key = raw[at] as Buffer;
-    if (key.length === name.length && key.toString("latin1").toLowerCase() === name) {
-      return (raw[at + 1] as Buffer).toString("latin1");
+    const key = raw[at];
+    if (key?.length === name.length && key.toString("latin1").toLowerCase() === name) {
+      return raw[at + 1]?.toString("latin1");
     }
   }
   return undefined;
@@ -209,7 +209,7 @@ function rawHeader(raw: Buffer[], name: string): string | undefined {
 function webHeaders(raw: Buffer[]): Headers {
   const headers = new Headers();
   for (let at = 0; at + 1 < raw.length; at += 2) {
-    headers.append((raw[at] as Buffer).toString("latin1"), (raw[at + 1] as Buffer).toString("latin1"));
+    headers.append(raw[at]?.toString("latin1") ?? "", raw[at + 1]?.toString("latin1") ?? "");
   }
   return headers;
 }
