@@ -25,7 +25,6 @@ const uncut = {
   "deploy/agent/src/hosts/real-host.ts realHost": 121,
   "gateway/src/http/shedding.ts createShedder": 82,
   "gateway/src/routes/directory/scim.ts resourceRoutes": 178,
-  "libs/agent/src/agent.ts createAgent": 250,
   "libs/agent/src/channel.ts openChannel": 105,
   "libs/agent/src/spool.ts openSpool": 109,
   "services/agent-release/src/clients/github-source.ts githubSource": 82,

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "@jest/globals";
-import { createAgent } from "./agent.ts";
 import type { Api, ApiReply } from "./api.ts";
 import { backoffWith } from "./backoff.ts";
 import type { Host } from "./host.ts";
 import type { AgentIdentity } from "./identity.ts";
+import { createAgent } from "./running-agent.ts";
 
 const machine: AgentIdentity = {
   hostname: "host",

@@ -1,11 +1,10 @@
-export {
-  type Agent,
-  type AgentDeps,
-  type AgentSettings,
-  type AgentState,
-  type Call,
-  createAgent,
-  type Job,
+export type {
+  Agent,
+  AgentDeps,
+  AgentSettings,
+  AgentState,
+  Call,
+  Job,
 } from "./agent.ts";
 export { type Api, type ApiOptions, type ApiReply, type CallOptions, createApi } from "./api.ts";
 export { type Backoff, backoffWith } from "./backoff.ts";
@@ -35,6 +34,7 @@ export {
   parseManifest,
   UpdateRefused,
 } from "./offer.ts";
+export { createAgent } from "./running-agent.ts";
 export { type Shipment, type ShipperDeps, ship } from "./shipper.ts";
 export { openSpool, type Spool, type SpoolBatch } from "./spool.ts";
 export { createStopping, type Stopping } from "./stopping.ts";

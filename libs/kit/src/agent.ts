@@ -11,4 +11,4 @@ export {
   decodeAgentFrame,
   encodeAgentFrame,
 } from "./formats/agent-frame.ts";
-export { fieldsOf } from "./formats/fields.ts";
+export { fieldsOf } from "./text/fields.ts";

@@ -84,7 +84,6 @@ export {
   postedEventTypes,
   testEventType,
 } from "./formats/event-types.ts";
-export { fieldsOf, hasFields } from "./formats/fields.ts";
 export { type Health, type HealthStatus, healthStatuses } from "./formats/health-status.ts";
 export { type NotificationKind, notificationKinds } from "./formats/notification-kinds.ts";
 export { clampPage, type Page } from "./formats/page.ts";
@@ -142,6 +141,7 @@ export {
   unsampledTraceparent,
   withSpan,
 } from "./telemetry/tracing.ts";
+export { fieldsOf, hasFields } from "./text/fields.ts";
 export {
   attachment,
   attachmentLine,

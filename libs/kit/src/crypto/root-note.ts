@@ -1,5 +1,5 @@
 import { messageOf } from "../errors/caught.ts";
-import { fieldsOf } from "../formats/fields.ts";
+import { fieldsOf } from "../text/fields.ts";
 import { NoteError, type NoteVerifier, openNote, parseVerifier } from "./signed-note.ts";
 
 /** Keys that are trusted together, and how many times they were exchanged: the first are number 1. */

@@ -1,4 +1,4 @@
-import { hasFields } from "./fields.ts";
+import { hasFields } from "../text/fields.ts";
 
 /**
  * A frame of the agent channel, on the agent's connection and between the services alike: one line of JSON, then bytes
