@@ -19,6 +19,7 @@ import {
 } from "./client.mjs";
 import { keepLogs } from "./kept-logs.mjs";
 import { dispatcher } from "./try-dispatcher.mjs";
+import { drain } from "./try-drain.mjs";
 import { keda } from "./try-keda.mjs";
 import { autoscaler, certificates, forced, rollout, stores, upgrade } from "./try-operations.mjs";
 import { policy } from "./try-policy.mjs";
@@ -26,7 +27,20 @@ import { restore, rotate } from "./try-runbooks.mjs";
 import { smoke } from "./try-smoke.mjs";
 
 const scaled = process.env.KEDA === "1" ? { autoscaler, keda } : { autoscaler };
-const parts = { smoke, policy, rollout, dispatcher, upgrade, forced, stores, certificates, ...scaled, rotate, restore };
+const parts = {
+  smoke,
+  policy,
+  rollout,
+  dispatcher,
+  upgrade,
+  forced,
+  stores,
+  certificates,
+  drain,
+  ...scaled,
+  rotate,
+  restore,
+};
 const wanted = process.argv.slice(3);
 
 async function install() {

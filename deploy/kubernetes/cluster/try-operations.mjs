@@ -23,7 +23,8 @@ import {
 import { kinds } from "./kept-logs.mjs";
 import { begin, end, looks } from "./try-runbooks.mjs";
 
-const mixture = (session) => {
+/** Calls of a technician's hour: four lists and a new site. */
+export const mixture = (session) => {
   const get = (path) => call("GET", path, undefined, session.token);
   let n = 0;
   return Object.values({
@@ -73,7 +74,8 @@ export async function rollout(session) {
   await until("all agents online", async () => (await online(session)) === 5, 30_000);
 }
 
-const online = async (session) =>
+/** How many of the simulated agents are online. */
+export const online = async (session) =>
   (await ask("GET", `/devices?status=online&orgId=${session.org.id}`, undefined, session.token)).data.length;
 
 /** `helm upgrade` to a version with one more migration, then `helm rollback`, under load. */

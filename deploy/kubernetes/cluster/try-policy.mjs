@@ -5,12 +5,12 @@ const mayCall = {
   gateway: rpc,
   identity: ["tenancy"],
   tenancy: [],
-  audit: ["tenancy", "webhook-dispatcher"],
+  audit: ["identity", "tenancy", "webhook-dispatcher"],
   "audit-retention": [],
   "device-logs": ["tenancy"],
   "webhook-matcher": ["tenancy"],
   "webhook-sender": ["tenancy"],
-  "agent-release": ["tenancy"],
+  "agent-release": ["identity", "tenancy"],
 };
 const internet = ["identity", "webhook-matcher", "webhook-sender", "agent-release"];
 
