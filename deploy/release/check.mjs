@@ -3,14 +3,19 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { checkChart } from "./check/chart.mjs";
-import { checkCompose } from "./check/compose.mjs";
-import { checkImages } from "./check/images.mjs";
-import { checkLocal } from "./check/local.mjs";
-import { checkPackages } from "./check/packages.mjs";
-import { checkPrograms } from "./check/programs.mjs";
-import { checkSecrets } from "./check/secrets.mjs";
+import { prepare } from "../local/prepare.mjs";
 import { verifyChecksums } from "./checksums.mjs";
+
+// The checks use compiled parts of the checkout.
+prepare();
+const { checkChart } = await import("./check/chart.mjs");
+const { checkCompose } = await import("./check/compose.mjs");
+const { checkImages } = await import("./check/images.mjs");
+const { checkLocal } = await import("./check/local.mjs");
+const { checkPackages } = await import("./check/packages.mjs");
+const { checkPrograms } = await import("./check/programs.mjs");
+const { checkSite } = await import("./check/site.mjs");
+const { checkSecrets } = await import("./check/secrets.mjs");
 
 const parts = {
   files: ({ folder }) => verifyChecksums(folder),
@@ -19,6 +24,7 @@ const parts = {
   images: checkImages,
   chart: checkChart,
   compose: checkCompose,
+  site: checkSite,
   secrets: checkSecrets,
   local: checkLocal,
 };

@@ -18,6 +18,7 @@ export const parts = [
   partOfTree("npm", "npm.mjs", "makePackages"),
   partOfTree("programs", "programs.mjs", "makePrograms"),
   partOfTree("agent", "agent.mjs", "makeAgent"),
+  partOfTree("site", "site.mjs", "makeSite"),
   partOfTree("images", "images.mjs", "makeImages"),
   { name: "chart", make: makeChart },
   { name: "compose", make: makeCompose },

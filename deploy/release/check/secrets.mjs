@@ -1,9 +1,10 @@
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, lstatSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { homedir, hostname } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 import { pathsIn } from "../archive.mjs";
+import { gitleaks, leaksIn } from "./gitleaks.mjs";
 import { emptyFolder, run } from "./tools.mjs";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url)).replace(/\/$/, "");
@@ -31,28 +32,44 @@ export const findings = [
 /** Names of what a text holds and may not. */
 export const secretsIn = (text) => findings.filter(([, pattern]) => pattern.test(text)).map(([name]) => name);
 
-/** Reads every file of the release, of its archives and of the layers of its images. */
+/** Reads every file of the release, of its archives and of the layers of its images; gitleaks does, too. */
 export function checkSecrets({ folder, work, say }) {
-  let count = 0;
-  const problems = [];
-  const scan = (at, name) => {
-    for (const path of pathsIn(at)) {
-      const file = join(at, path);
-      const inner = archiveOf(path);
-      if (inner !== null) {
-        const to = emptyFolder(join(work, String(count++)));
-        inner(file, to);
-        scan(to, `${name}${path}: `);
-        rmSync(to, { recursive: true });
-        continue;
-      }
-      count += 1;
-      for (const found of secretsIn(textOf(file))) problems.push(`${name}${path} holds ${found}`);
-    }
-  };
-  scan(folder, "");
+  const all = emptyFolder(join(work, "all"));
+  unpack(folder, all);
+  const { count, problems } = problemsIn(all);
+  const program = gitleaks();
+  if (program !== null) problems.push(...leaksIn(program, all, join(work, "gitleaks.json")));
   if (problems.length > 0) throw new Error(problems.join("\n"));
   say(`${count} files hold no key, no token and no path of this machine`);
+  say(program === null ? "no go, which builds gitleaks: not run" : "gitleaks finds nothing in them");
+}
+
+/** What files below a folder hold and may not, and how many there are. */
+export function problemsIn(folder) {
+  const paths = pathsIn(folder);
+  const problems = paths.flatMap((path) =>
+    secretsIn(textOf(join(folder, path))).map((found) => `${path} holds ${found}`),
+  );
+  return { count: paths.length, problems };
+}
+
+/** Copies a release with each archive as a folder of its name. */
+export function unpack(folder, to) {
+  for (const path of pathsIn(folder)) {
+    const file = join(folder, path);
+    if (lstatSync(file).isSymbolicLink()) continue;
+    const inner = archiveOf(path);
+    const target = join(to, path);
+    if (inner === null) {
+      mkdirSync(dirname(target), { recursive: true });
+      copyFileSync(file, target);
+      continue;
+    }
+    const opened = emptyFolder(`${target}.opened`);
+    inner(file, opened);
+    unpack(opened, emptyFolder(target));
+    rmSync(opened, { recursive: true });
+  }
 }
 
 const untar = (file, to) => run("tar", ["-xf", file, "-C", to]);
@@ -70,13 +87,5 @@ function unpackLayer(file, to) {
   else writeFileSync(join(to, "json"), bytes);
 }
 
-/** Bytes as text, link or file. */
-function textOf(file) {
-  try {
-    return readFileSync(file, "latin1");
-  } catch (error) {
-    // A link of an image leads nowhere here.
-    if (["ENOENT", "EISDIR", "ELOOP", "EACCES"].includes(error.code)) return "";
-    throw error;
-  }
-}
+/** Bytes as text, one character each. */
+const textOf = (file) => readFileSync(file, "latin1");

@@ -1,0 +1,70 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+
+const folder = mkdtempSync(join(tmpdir(), "muster-site-test-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+let brokenLinks: (folder: string) => string[];
+let pageOf: (text: string, path: string, source?: string) => string;
+beforeAll(async () => {
+  const [links, stage] = ["../../site/links.mjs", "../../site/stage.mjs"];
+  ({ brokenLinks } = (await import(links)) as { brokenLinks: typeof brokenLinks });
+  ({ pageOf } = (await import(stage)) as { pageOf: typeof pageOf });
+});
+
+/** A site of these pages, in a folder of its own. */
+function site(name: string, pages: Record<string, string>) {
+  const root = join(folder, name);
+  for (const [path, text] of Object.entries(pages)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  }
+  return root;
+}
+
+const target = '<h2 id="there" tabindex="-1">There</h2>';
+
+describe("the search for links that lead nowhere", () => {
+  it.each([
+    ["a page", "/b.html"],
+    ["a page without its ending", "/b"],
+    ["a folder", "/c/"],
+    ["an anchor", "b.html#there"],
+    ["its own anchor", "#here"],
+    ["another host", "https://example.com/none"],
+  ])("passes %s", (name, href) => {
+    const page = `<p id="here"><a href="${href}">x</a></p>`;
+    expect(
+      brokenLinks(site(name.replaceAll(" ", "-"), { "a.html": page, "b.html": target, "c/index.html": "" })),
+    ).toEqual([]);
+  });
+
+  it.each([
+    ["a page", '<a href="/none.html">x</a>', "/none.html"],
+    ["a picture", '<img src="../none.png">', "../none.png"],
+    ["an anchor of another page", '<a href="/b.html#nowhere">x</a>', "/b.html#nowhere"],
+    ["an anchor of its own", '<a href="#nowhere">x</a>', "#nowhere"],
+  ])("finds %s that is not there", (name, page, link) => {
+    expect(brokenLinks(site(`no ${name}`, { "a.html": page, "b.html": target }))).toEqual([`a.html: ${link}`]);
+  });
+});
+
+describe("a page of the site", () => {
+  it("keeps links to pages and pictures, and leads to the source or nowhere with the rest", () => {
+    const text =
+      "[one](sso.md#a) ![two](pictures/x.png) [three](../libs/db/README.md#b) [four](https://example.com) <!-- five -->\n";
+    expect(pageOf(text, "docs/concepts.md")).toBe(
+      "[one](sso.md#a) ![two](pictures/x.png) three [four](https://example.com) ",
+    );
+    expect(pageOf(text, "docs/concepts.md", "https://example.com/")).toContain(
+      "[three](https://example.com/libs/db/README.md#b)",
+    );
+  });
+
+  it("leaves code as it is", () => {
+    const code = "```sh\n# <!-- kept --> [x](../libs/db/README.md)\n```";
+    expect(pageOf(code, "docs/concepts.md")).toBe(code);
+  });
+});

@@ -1,0 +1,51 @@
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join, posix } from "node:path";
+import { groups, paths } from "./pages.mjs";
+
+const link = /(!?)\[((?:!\[[^\]]*\]\([^)]*\)|[^\]])*)\]\((?!https?:|mailto:|#)([^)\s#]+)(#[\w-]+)?\)/g;
+const fence = /^```[\s\S]*?^```$/gm;
+const comment = /<!--[\s\S]*?-->\n?/g;
+
+/**
+ * A page's text for the site: links to other pages and pictures stay, those to the rest of the repository lead to
+ * `source` (`https://…/`), or are words alone without one. Comments go.
+ *
+ * @param {string} path of the page in the repository
+ */
+export function pageOf(text, path, source) {
+  const fences = [];
+  const bare = text.replace(fence, (each) => `\0${fences.push(each) - 1}\0`).replace(comment, "");
+  const linked = bare.replace(link, (whole, isPicture, words, target, anchor = "") => {
+    const to = posix.join(posix.dirname(path), target);
+    if (isPicture || paths.includes(to)) return whole;
+    return source === undefined ? words : `[${words}](${source}${to}${anchor})`;
+  });
+  return linked.replace(/\0(\d+)\0/g, (_whole, at) => fences[Number(at)]);
+}
+
+const pictures = /!\[[^\]]*\]\(([^)\s]+)\)/g;
+
+/** Writes the pages and their pictures, as VitePress reads them, into a folder. */
+export function stagePages({ tree, folder, source }) {
+  for (const path of paths) {
+    const text = readFileSync(join(tree, path), "utf8");
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), pageOf(text, path, source));
+    for (const [, picture] of text.matchAll(pictures)) {
+      const at = posix.join(posix.dirname(path), picture);
+      mkdirSync(dirname(join(folder, at)), { recursive: true });
+      if (existsSync(join(tree, at))) cpSync(join(tree, at), join(folder, at));
+    }
+  }
+  writeFileSync(join(folder, "index.md"), home());
+}
+
+/** The first page: every task with its link. */
+function home() {
+  const lists = groups.map(({ text, pages }) => {
+    const lines = Object.entries(pages).map(([path, title]) => `- [${title}](/${path})`);
+    return `## ${text}\n\n${lines.join("\n")}\n`;
+  });
+  const api = "- [Every operation of the API](/api/index.html){target=_self}\n";
+  return `# Muster\n\nThe control plane for fleets of managed devices.\n\n${lists.join("\n")}${api}`;
+}
