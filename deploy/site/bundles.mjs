@@ -18,7 +18,7 @@ const bundles = {
 /** Packages whose files are in the site, with their licenses. */
 export const bundled = Object.keys(bundles).map((each) => ({ spec: each, license: "MIT" }));
 
-/** Bytes of the file of a package, which npm fetches once per machine. Throws where its SHA-512 is not the pinned one. */
+/** Bytes of a package's file, which npm fetches once per machine. Throws where the SHA-512 is not the pinned one. */
 export function bundleOf(name, cache) {
   const spec = Object.keys(bundles).find((each) => each.startsWith(`${name}@`));
   const { file, integrity } = bundles[spec];

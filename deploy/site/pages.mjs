@@ -1,4 +1,4 @@
-/** The site's navigation: a group of tasks or of references, its pages by path in the repository, each with its title. */
+/** The site's navigation: groups of tasks or of references, pages by their path in the repository, with titles. */
 export const groups = [
   {
     text: "Begin",
@@ -24,7 +24,7 @@ export const groups = [
       "docs/webhooks.md": "Receive webhooks",
       "docs/webhooks/portal.md": "Let customers manage webhooks",
       "docs/audit-streams.md": "Send the audit trail to a SIEM",
-      "docs/audit-alerts.md": "Be told of an audit row",
+      "docs/audit-alerts.md": "Send an alert for an audit row",
       "docs/cli.md": "Use the command line",
       "libs/client/README.md": "Use the client of TypeScript",
       "docs/agent-protocol.md": "Write an agent",

@@ -317,7 +317,7 @@ export const errorGuide: Record<PublicCode, Guide> = {
   },
   rollback_note_required: {
     cause: "A pin with `allowDowngrade` has no `rollbackNote`.",
-    remedy: "Sign one with `npx muster release rollback`, by a key of the manifests.",
+    remedy: "Sign one with `muster release rollback`, by a key of the manifests.",
   },
   release_untrusted: {
     cause: "The release is unsigned, or no configured key signed it.",

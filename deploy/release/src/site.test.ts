@@ -1,15 +1,19 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 
 const folder = mkdtempSync(join(tmpdir(), "muster-site-test-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 let brokenLinks: (folder: string) => string[];
+let paths: string[];
 let pageOf: (text: string, path: string, source?: string) => string;
 beforeAll(async () => {
-  const [links, stage] = ["../../site/links.mjs", "../../site/stage.mjs"];
+  const [links, stage, pages] = ["../../site/links.mjs", "../../site/stage.mjs", "../../site/pages.mjs"];
+  ({ paths } = (await import(pages)) as { paths: string[] });
   ({ brokenLinks } = (await import(links)) as { brokenLinks: typeof brokenLinks });
   ({ pageOf } = (await import(stage)) as { pageOf: typeof pageOf });
 });
@@ -66,5 +70,19 @@ describe("a page of the site", () => {
   it("leaves code as it is", () => {
     const code = "```sh\n# <!-- kept --> [x](../libs/db/README.md)\n```";
     expect(pageOf(code, "docs/concepts.md")).toBe(code);
+  });
+});
+
+describe("what is read outside of a checkout", () => {
+  const root = fileURLToPath(new URL("../../../", import.meta.url));
+  const outside =
+    /^(docs|gateway\/src|gateway\/console\/src|charts|libs\/client|deploy\/(cli\/src|compose|agent|release\/npm))\//;
+  const files = execFileSync("git", ["ls-files"], { cwd: root, encoding: "utf8" }).split("\n");
+
+  it("never names a package of somebody else as the command line", () => {
+    const found = [...files.filter((path) => outside.test(path) && existsSync(join(root, path))), ...paths].filter(
+      (path) => path !== "CHANGELOG.md" && readFileSync(join(root, path), "utf8").includes("npx muster"),
+    );
+    expect(found).toEqual([]);
   });
 });

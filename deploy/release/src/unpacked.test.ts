@@ -35,14 +35,14 @@ function release(name: string, path: string, write: (file: string) => void) {
 }
 
 const blob = `blobs/sha256/${"a".repeat(64)}`;
-const places: [string, string, (file: string, text: string) => void][] = [
+const archives: [string, string, (file: string, text: string) => void][] = [
   ["a file", "notes.md", (file, text) => writeFileSync(file, text)],
   ["a package", "acme-cli-1.0.0.tgz", tar],
   ["a program", "muster-1.0.0-linux-amd64.gz", (file, text) => writeFileSync(file, gzipSync(text))],
   ["a layer of an image", blob, tar],
   ["the configuration of an image", blob, (file, text) => writeFileSync(file, JSON.stringify({ Env: [text] }))],
 ];
-it.each(places)("a planted secret in %s is found", (name, path, write) => {
+it.each(archives)("a planted secret in %s is found", (name, path, write) => {
   const planted = release(name.replaceAll(" ", "-"), path, (file) => write(file, secret));
   expect(() => checkSecrets(planted)).toThrow(/a credential in a registry's address/);
   const clean = release(`clean-${name.replaceAll(" ", "-")}`, path, (file) => write(file, "nothing\n"));

@@ -11,7 +11,7 @@ import { type ExportReport, type Finding, loadVerifiers, type Options } from "./
 const usage = `Usage: muster-audit verify FILE|FOLDER [--key KEY]… [--deployment NAME] [--json]
 
 Verifies a JSONL export of audit logs (GET /api/v1/audit-logs/export?format=jsonl; also gzipped, or - for standard input),
-or an export in parts: a folder with manifest.jsonl.gz and its parts (npx muster audit export --parts FOLDER).
+or an export in parts: a folder with manifest.jsonl.gz and its parts (muster audit export --parts FOLDER).
 
   --key KEY          verifier key (name+hash+base64), or a file that holds some, one a line. Ask the operator for it, not
                      the file: without --key the keys of the file itself are used, which a forger may have written.

@@ -40,8 +40,8 @@ function DownloadExport({ of: { id, parts }, onClose }: FormProps<Export>) {
   return (
     <Dialog title="Files of the export" onClose={onClose}>
       <p>
-        Gzip of JSON lines. <code>npx muster audit export --parts FOLDER</code> reads all of them and verifies them with
-        the manifest; each download is an audit row of its own.
+        Gzip of JSON lines. <code>muster audit export --parts FOLDER</code> reads all of them and verifies them with the
+        manifest; each download is an audit row of its own.
       </p>
       {failure ? <FailureState failure={failure} /> : null}
       <ul>

@@ -19,7 +19,7 @@ const exportLogs = route({
   summary: "Export the newest audit rows that match the filters as a file, at most 10,000",
   description:
     "CSV (RFC 4180) whose cells no spreadsheet evaluates as a formula, or JSON lines with checksums, checkpoints and a signed digest, which " +
-    "verify by themselves (`npx muster audit verify`). A connection that ends without its last chunk is an incomplete export. " +
+    "verify by themselves (`muster audit verify`). A connection that ends without its last chunk is an incomplete export. " +
     "Each export is an audit row of its own, `data.export`.",
   query: auditQuery.omit({ page: true, limit: true, cursor: true, skipCount: true }).extend({
     format: z.enum(["csv", "jsonl"]).default("csv").meta({ description: "Format of the file." }),

@@ -61,7 +61,7 @@ const start = route({
   description:
     "A job that writes parts of at most 10,000 rows, in the chain's order, and a signed manifest over all of them with the checkpoints that " +
     "cover them. Rows that are sealed after its start are not part of it. Without `orgId` it is the chain of the caller's own organization, " +
-    "partner or, for system callers, the platform. `npx muster audit export --parts FOLDER` starts one, reads and verifies it.",
+    "partner or, for system callers, the platform. `muster audit export --parts FOLDER` starts one, reads and verifies it.",
   body: z.object({
     ...filters,
     excludeActions: texts,
