@@ -7,7 +7,7 @@ import type { Push, Pushed, Pushes, SyslogPush } from "../clients/webhook-pushes
 import { objectKey } from "../rules/bucket.ts";
 import type { ChainRow } from "../rules/chain-row.ts";
 import { batchBody, batchEventType, batchId, batchKey } from "../rules/stream.ts";
-import { refusalIn, rowLines, shownAnswer, sinkBody } from "../rules/stream-sink.ts";
+import { refusalIn, rowLines, shownAnswer, sinkBody, withAnswer } from "../rules/stream-sink.ts";
 import { syslogFrames } from "../rules/syslog.ts";
 import { sealedAt } from "../store/sealed-columns.ts";
 import type { StreamRow } from "../store/streams.ts";
@@ -43,7 +43,7 @@ export async function sendBatch(deps: SendDeps, stream: StreamRow, rows: readonl
   } catch (thrown) {
     // The dispatcher had no slot: no failure of the receiver.
     if (thrown instanceof AppError && thrown.code === "overloaded") return { status: "unsent" };
-    const error = thrown instanceof AppError ? publicText(thrown) : "The storage did not take it";
+    const error = thrown instanceof AppError ? publicText(thrown) : storageText(thrown);
     // The outcome of an interrupted call is unknown.
     const isDoubtful = thrown instanceof AppError && ["deadline_exceeded", "unavailable"].includes(thrown.code);
     return { status: "refused", error, isDoubtful, isGone: false, ...noAnswer };
@@ -110,11 +110,19 @@ function pushOf({ box }: SendDeps, stream: StreamRow, rows: readonly ChainRow[])
   return { ...shared, secret: "", headers, ...sinkBody(rows, { format, envelope }) };
 }
 
-function answered({ envelope }: StreamRow, { status, error, body }: Pushed): Sent {
+function answered({ envelope, bucket }: StreamRow, { status, error, body }: Pushed): Sent {
   const answer = { httpStatus: status, answer: shownAnswer(body) };
-  const refusal = error ?? (envelope === null ? null : refusalIn(envelope, body));
+  const isSink = envelope !== null || bucket !== null;
+  const said = error === null || !isSink ? error : withAnswer(error, answer.answer);
+  const refusal = said ?? (envelope === null ? null : refusalIn(envelope, body));
   if (refusal === null) return { status: "taken", ...answer };
   return { status: "refused", error: refusal, isDoubtful: status === null, isGone: status === 410, ...answer };
+}
+
+/** Codes of the file system alone: other texts may name what only the operator knows. */
+function storageText(thrown: unknown): string {
+  const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : "";
+  return `The storage did not take it${/^E[A-Z]{2,20}$/.test(code) ? ` (${code})` : ""}`;
 }
 
 const publicText = ({ code, message, facts }: AppError) =>

@@ -33,6 +33,8 @@ let answer: (push: Push) => Promise<Omit<Pushed, "body"> & { body?: Buffer }> = 
   error: null,
 });
 const puts: Push[] = [];
+/** Requests to HTTPS sinks. */
+const posts: Push[] = [];
 const frames: SyslogPush[] = [];
 let answerSyslog: () => Promise<Omit<Pushed, "body">> = async () => ({ status: null, error: null });
 let deps: StreamerDeps;
@@ -53,6 +55,7 @@ beforeAll(async () => {
     },
     async push(push: Push) {
       if (push.method === "PUT") puts.push(push);
+      else if (push.sinkType === "https") posts.push(push);
       else got.push(push);
       return { body: Buffer.alloc(0), ...(await answer(push)) };
     },
@@ -194,6 +197,99 @@ describe("a stream to a customer's bucket", () => {
         .split("\n"),
     ).toHaveLength(3);
     expect(await stateOf(admin, id)).toMatchObject({ cursorSeq: 3n, rowsSent: 3n });
+    await client(admin).deleteStream({ id });
+  });
+});
+
+const s3 = { bucket: "acme", region: "eu-central-1", accessKeyId: "AKIAEXAMPLE", secretAccessKey: "hidden-key" };
+const full = "<Error><Code>InsufficientStorage</Code>\n<Message>Disk is full</Message></Error>";
+const partial = (statuses: number[]) =>
+  JSON.stringify({
+    errors: true,
+    items: statuses.map((status) => ({ create: { status, error: { type: "cluster_block_exception" } } })),
+  });
+
+describe("a stream to a sink", () => {
+  it.each<[string, object, { status: number | null; error: string | null; text: string }, string]>([
+    [
+      "does not answer",
+      { type: "https", envelope: "array" },
+      { status: null, error: "Timed out after 30 s", text: "" },
+      "Timed out after 30 s",
+    ],
+    [
+      "is full",
+      { type: "https", envelope: "ndjson" },
+      { status: 507, error: "The receiver answered 507", text: "no space\n\tleft\u0000" },
+      "The receiver answered 507: no space left",
+    ],
+    [
+      "refuses the size",
+      { type: "https", envelope: "array" },
+      { status: 413, error: "The receiver answered 413", text: "" },
+      "The receiver answered 413",
+    ],
+    [
+      "is busy",
+      { type: "https", envelope: "splunk-hec" },
+      { status: 503, error: "The receiver answered 503", text: '{"text":"Server is busy","code":9}' },
+      'The receiver answered 503: {"text":"Server is busy","code":9}',
+    ],
+    [
+      "took half of a batch",
+      { type: "https", envelope: "elastic-bulk" },
+      { status: 200, error: null, text: partial([201, 429, 429]) },
+      "2 of 3 documents were refused, the first with 429 cluster_block_exception",
+    ],
+    [
+      "has a full bucket",
+      { type: "s3", url: "", bucket: s3 },
+      { status: 507, error: "The receiver answered 507", text: full },
+      "The receiver answered 507: <Error><Code>InsufficientStorage</Code> <Message>Disk is full</Message></Error>",
+    ],
+  ])(
+    "is failing with the answer of a sink that %s, and sends every row in the end",
+    async (_, sink, refused, shown) => {
+      const { admin } = await organization(3);
+      const { stream } = await client(admin).createStream({ ...toWebhook, ...sink });
+      const id = stream?.id ?? "";
+      const { text, ...outcome } = refused;
+      answer = async () => ({ ...outcome, body: Buffer.from(text) });
+      const from = { posts: posts.length, puts: puts.length };
+      while (await advanceStream(deps));
+      expect(await stateOf(admin, id)).toMatchObject({
+        cursorSeq: 0n,
+        failures: 1,
+        status: "active",
+        lastError: shown,
+      });
+      expect((await stateOf(admin, id))?.health).toMatchObject({
+        status: "failing",
+        reason: expect.stringContaining(shown),
+      });
+      answer = async () => ({ status: 200, error: null, body: Buffer.from('{"errors":false,"items":[]}') });
+      await due(id);
+      while (await advanceStream(deps));
+      expect(await stateOf(admin, id)).toMatchObject({ cursorSeq: 3n, rowsSent: 3n, failures: 0 });
+      const sent = [...posts.slice(from.posts), ...puts.slice(from.puts)];
+      expect(sent.map((push) => push.id)).toEqual([sent[0]?.id, sent[0]?.id]);
+      await client(admin).deleteStream({ id });
+    },
+  );
+
+  it("on a full disk of the operator is failing with the disk's code, and names no path", async () => {
+    const { admin } = await organization(2);
+    const { stream } = await client(admin).createStream({ name: "Lake", type: "archive", fromStart: true });
+    const id = stream?.id ?? "";
+    const put = () => Promise.reject(Object.assign(new Error("ENOSPC: /secret/path"), { code: "ENOSPC" }));
+    while (await advanceStream({ ...deps, archive: { put } }));
+    expect(await stateOf(admin, id)).toMatchObject({
+      cursorSeq: 0n,
+      lastError: "The storage did not take it (ENOSPC)",
+    });
+    await due(id);
+    while (await advanceStream(deps));
+    expect(await stateOf(admin, id)).toMatchObject({ cursorSeq: 2n, failures: 0 });
     await client(admin).deleteStream({ id });
   });
 });

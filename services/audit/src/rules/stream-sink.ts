@@ -106,3 +106,9 @@ function numberIn(record: Record<string, unknown> | null, name: string): number 
 
 /** The beginning of an answer as text that a page can show. */
 export const shownAnswer = (answer: Buffer): string => [...answer.toString("utf8", 0, 4_096)].slice(0, 1_000).join("");
+
+/** An error with the beginning of what was answered, in one line. */
+export function withAnswer(error: string, answer: string): string {
+  const line = answer.replace(/[\s\p{Cc}]+/gu, " ").trim();
+  return line === "" ? error : `${error}: ${[...line].slice(0, 200).join("")}`;
+}
