@@ -93,9 +93,9 @@ function agentOf({ agent }: ResolveAgentResponse): Agent {
 }
 
 /** An agent acts for its device inside its organization and holds no permission: only agents' routes accept it. */
-function callerOf({ deviceId, orgId, partnerId }: AgentRecord): Caller {
+function callerOf({ deviceId, orgId, partnerId, name }: AgentRecord): Caller {
   return {
-    actor: { type: "agent", id: deviceId, email: null, name: null, role: null, department: null },
+    actor: { type: "agent", id: deviceId, email: null, name: name || null, role: null, department: null },
     scope: "organization",
     partnerId,
     orgId,

@@ -112,11 +112,12 @@ async function makeDevice(
  */
 async function issueToken({ db, now }: AgentDeps, use: ReservedUse, { device }: CreatedDevice): Promise<string | null> {
   const { token, digest } = newAgentToken();
-  const { orgId, partnerId, id: deviceId } = device;
+  const { orgId, partnerId, id: deviceId, hostname: name } = device;
   const quarantined = device.status === "quarantined";
   const outcome = await db.tx({ caller, actsFor: orgId }, async (tx) => {
     if (!(await confirm(tx, use.keyId, deviceId))) return "given_up" as const;
-    return (await issueAgentToken(tx, { deviceId, orgId, partnerId, digest, quarantined }, now())) ? "issued" : "used";
+    const agent = { deviceId, orgId, partnerId, digest, quarantined, name };
+    return (await issueAgentToken(tx, agent, now())) ? "issued" : "used";
   });
   if (outcome === "given_up") granted("given_up");
   return outcome === "issued" ? token : null;

@@ -26,7 +26,7 @@ async function enrolled(quarantined = false) {
   const token = newAgentToken();
   const { digest } = token;
   await keys.db.tx(keys.system, (tx) =>
-    issueAgentToken(tx, { deviceId, orgId, partnerId, digest, quarantined }, new Date()),
+    issueAgentToken(tx, { deviceId, orgId, partnerId, digest, quarantined, name: "enrolled" }, new Date()),
   );
   expect((await resolve(digest))?.device_id).toBe(deviceId);
   return { deviceId, orgId, partnerId, digest };
@@ -58,6 +58,27 @@ describe("an agent's token", () => {
       quarantined: false,
     });
     expect(await resolve(newAgentToken().digest)).toBeNull();
+  });
+
+  it("has the newest name of its device, without a message to gateways", async () => {
+    const agent = await enrolled();
+    const nameOf = async () => (await resolve(agent.digest))?.name;
+    expect(await nameOf()).toBe("enrolled");
+    const reported = (version: number, hostname: string) => ({
+      ...device(agent.deviceId, version, "online", agent),
+      hostname,
+    });
+    const steps: [number, string, string][] = [
+      [3, "newer", "newer"],
+      [2, "older", "newer"],
+      [4, "", "newer"],
+      [5, "newest", "newest"],
+    ];
+    for (const [version, hostname, expected] of steps) {
+      await keys.db.tx(keys.system, (tx) => followDevices(tx, [reported(version, hostname)]));
+      expect(await nameOf()).toBe(expected);
+    }
+    expect(await eventsOf(agent.deviceId)).toEqual([]);
   });
 
   it("stays valid beside a new one until that is used, and never afterwards", async () => {

@@ -42,7 +42,7 @@ export function agentService(deps: AgentDeps): ServiceImpl<typeof AgentService> 
       const offer = async (tx: Tx, { org_id: orgId, partner_id: partnerId, generation }: AgentTokenRow) => {
         const { token, digest } = newAgentToken();
         await offerAgentToken(tx, actor.id, digest);
-        const resource = { type: "device", id: actor.id, name: null };
+        const resource = { type: "device", id: actor.id, name: actor.name };
         const fact = { action: "agent.token.rotate", resource, orgId, partnerId, details: { generation } };
         tx.emit(auditEvent("identity", context, fact, at));
         return { token };

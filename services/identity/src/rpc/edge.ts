@@ -90,6 +90,7 @@ function credentials({ db, unknownKeys, now }: Parts): Pick<Handlers, "resolveKe
         version: BigInt(row.version),
         partnerStatus: row.partner_status,
         orgStatus: row.org_status,
+        name: row.name ?? "",
       });
       return { agent };
     },

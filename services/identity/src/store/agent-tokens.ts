@@ -13,6 +13,8 @@ export type EdgeAgentRow = {
   is_revoked: boolean;
   partner_status: string;
   org_status: string;
+  /** Hostname of the device; null while unknown. */
+  name: string | null;
 };
 
 /** A change as it is announced to gateways. */
@@ -34,7 +36,7 @@ const columns = sql`device_id, org_id, partner_id, digest, next_digest, generati
 export async function findAgentByDigest(db: Database, digest: Uint8Array): Promise<EdgeAgentRow | null> {
   const [row] = await db.read<EdgeAgentRow>(
     { caller: null },
-    sql`SELECT device_id, org_id, partner_id, quarantined, version, is_next, is_revoked, partner_status, org_status
+    sql`SELECT device_id, org_id, partner_id, quarantined, version, is_next, is_revoked, partner_status, org_status, name
         FROM find_agent_token(${Buffer.from(digest)})`,
   );
   return row ?? null;
@@ -46,6 +48,7 @@ type NewAgentToken = {
   partnerId: string;
   digest: Buffer;
   quarantined: boolean;
+  name: string;
 };
 
 /** How long an agent whose reply was lost finds its device again. */
@@ -58,9 +61,9 @@ export const retryMinutes = 10;
  */
 export async function issueAgentToken(tx: Tx, agent: NewAgentToken, now: Date): Promise<boolean> {
   const issued = await tx.execute(sql`
-    INSERT INTO agent_tokens AS a (device_id, org_id, partner_id, digest, next_digest, generation, quarantined, created_at)
+    INSERT INTO agent_tokens AS a (device_id, org_id, partner_id, digest, next_digest, generation, quarantined, name, created_at)
     VALUES (${agent.deviceId}, ${agent.orgId}, ${agent.partnerId}, ${randomBytes(32)}, ${agent.digest}, 0,
-            ${agent.quarantined}, ${now})
+            ${agent.quarantined}, ${agent.name}, ${now})
     ON CONFLICT (device_id) DO UPDATE SET next_digest = excluded.next_digest, version = a.version + 1
     WHERE a.generation = 0 AND a.revoked_at IS NULL`);
   return issued === 1;
@@ -120,7 +123,13 @@ export function revokeAgentTokens(tx: Tx, deviceIds: readonly string[], now: Dat
     RETURNING ${columns}`);
 }
 
-export type DeviceState = { deviceId: string; version: number; quarantined: boolean };
+export type DeviceState = {
+  deviceId: string;
+  version: number;
+  quarantined: boolean;
+  /** Empty in messages of a version that sends none. */
+  hostname: string;
+};
 
 /** Applies newer device events; returns the rows that changed. */
 export function setQuarantined(tx: Tx, states: readonly DeviceState[]): Promise<AgentTokenRow[]> {
@@ -135,6 +144,16 @@ export function setQuarantined(tx: Tx, states: readonly DeviceState[]): Promise<
     WHERE a.device_id = reported.device_id AND a.device_version < reported.device_version AND a.quarantined <> reported.quarantined
     RETURNING a.device_id, a.org_id, a.partner_id, a.digest, a.next_digest, a.generation, a.quarantined, a.version,
               a.revoked_at`);
+}
+
+/** Applies the names of newer device events. Gateways learn them later: no right depends on a name. */
+export async function setAgentNames(tx: Tx, states: readonly DeviceState[]): Promise<void> {
+  await tx.execute(sql`
+    UPDATE agent_tokens a SET name = reported.name, device_version = reported.device_version
+    FROM unnest(${states.map((s) => s.deviceId)}::uuid[], ${states.map((s) => s.version)}::bigint[],
+                ${states.map((s) => s.hostname)}::text[]) AS reported (device_id, device_version, name)
+    WHERE a.device_id = reported.device_id AND a.device_version <= reported.device_version
+      AND reported.name <> '' AND a.name IS DISTINCT FROM reported.name`);
 }
 
 async function written(tx: Tx, statement: ReturnType<typeof sql>): Promise<AgentTokenRow> {

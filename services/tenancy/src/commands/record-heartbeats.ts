@@ -183,6 +183,6 @@ function auditAgent(
   at: Date,
 ): void {
   const caller = systemCaller("tenancy");
-  const agent = { ...caller.actor, type: "agent" as const, id: row.id, name: null };
+  const agent = { ...caller.actor, type: "agent" as const, id: row.id, name: row.hostname };
   auditDevice(tx, { caller: { ...caller, actor: agent }, meta }, { action, row, details }, at);
 }

@@ -32,6 +32,7 @@ export function emitDevice(
     siteId: row.site_id ?? "",
     status: row.status,
     groupIds: row.group_ids,
+    hostname: row.hostname,
   });
   tx.emit({
     subject: `tenancy.device.${change}`,

@@ -11,6 +11,7 @@ export type DeviceFacts = {
   siteId: string;
   status: string;
   groupIds: string[];
+  hostname: string;
   os: string;
   arch: string;
   agentVersion: string;
@@ -22,7 +23,7 @@ export type DeviceFacts = {
 };
 
 const columns = sql`id, version, partner_id AS "partnerId", org_id AS "orgId", coalesce((${shownSite})::text, '') AS "siteId", status,
-  ARRAY(SELECT m.group_id FROM device_group_members m WHERE m.device_id = devices.id ORDER BY m.group_id)::text[] AS "groupIds",
+  hostname, ARRAY(SELECT m.group_id FROM device_group_members m WHERE m.device_id = devices.id ORDER BY m.group_id)::text[] AS "groupIds",
   os, arch, agent_version AS "agentVersion", coalesce(watchdog_version, '') AS "watchdogVersion",
   coalesce(helper_version, '') AS "helperVersion", auto_update_enabled AS "autoUpdateEnabled", labels, coalesce(update_state, '') AS "updateState"`;
 
