@@ -67,15 +67,27 @@ function eventData(row: DeviceRow): Record<string, unknown> {
 export function auditDevice(
   tx: Tx,
   context: Pick<CallContext, "caller" | "meta">,
-  fact: { action: string; row: DeviceRow | DeviceGroupRow; details: Record<string, unknown> },
+  fact: {
+    action: string;
+    row: DeviceRow | DeviceGroupRow;
+    details: Record<string, unknown>;
+    /** Devices that the row is about besides. */
+    devices?: readonly DeviceRow[];
+  },
   at: Date,
 ): void {
-  const { action, row, details } = fact;
+  const { action, row, details, devices } = fact;
+  const targets = devices?.map(({ id, hostname }) => ({ type: "device", id, name: hostname }));
   const resource =
     "hostname" in row
       ? { type: "device", id: row.id, name: row.hostname }
       : { type: "device_group", id: row.id, name: row.name };
   tx.emit(
-    auditEvent("tenancy", context, { action, resource, orgId: row.org_id, partnerId: row.partner_id, details }, at),
+    auditEvent(
+      "tenancy",
+      context,
+      { action, resource, orgId: row.org_id, partnerId: row.partner_id, details, ...(targets ? { targets } : {}) },
+      at,
+    ),
   );
 }

@@ -82,5 +82,5 @@ function recordMembers(
   for (const row of changed) emitDevice(tx, context, "updated", row);
   const idsOf = (rows: DeviceRow[]) => ({ deviceIds: rows.map(({ id }) => id) });
   const details = { changedFields: ["deviceIds"], changes: { before: idsOf(before), after: idsOf(after) } };
-  auditDevice(tx, context, { action: "device_group.update", row: group, details }, at);
+  auditDevice(tx, context, { action: "device_group.update", row: group, details, devices: changed }, at);
 }

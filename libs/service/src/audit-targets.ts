@@ -1,0 +1,65 @@
+/** A record that a row is about besides its resource. */
+export type AuditTarget = { type: string; id: string; name: string | null };
+
+/** Fields of details that hold the id of a record, or several, and the type of that record as rows name it. */
+export const targetFields: Readonly<Record<string, string>> = {
+  deviceId: "device",
+  deviceIds: "device",
+  replaces: "device",
+  replacedBy: "device",
+  siteId: "site",
+  siteIds: "site",
+  groupId: "device_group",
+  groupIds: "device_group",
+  orgIds: "organization",
+  userId: "user",
+  userIds: "user",
+  roleId: "role",
+  defaultRoleId: "role",
+  sessionId: "session",
+  keyId: "api_key",
+  principalId: "service_principal",
+  providerId: "sso_provider",
+  ssoProviderId: "sso_provider",
+  directoryId: "directory",
+  webhookId: "webhook",
+  rolloutId: "rollout",
+  streamId: "audit_stream",
+  alertId: "audit_alert",
+};
+
+/** What a row of the sealed trail holds at most (docs/behaviour.md#audit-events). */
+const mostTargets = 20;
+
+/**
+ * The records that details name by their ids: in themselves, in `changes` before and after, and in `via`; each once, in
+ * that order, without the resource. Names are null: details hold ids alone.
+ */
+export function targetsIn(
+  details: Readonly<Record<string, unknown>>,
+  resource: { type: string; id: string },
+): AuditTarget[] {
+  const changes = recordOf(details.changes);
+  const parts = [details, recordOf(changes.after), recordOf(changes.before), recordOf(details.via)];
+  const seen = new Set([`${resource.type}/${resource.id}`]);
+  const found = parts.flatMap((part) => targetsOfPart(part)).filter(({ type, id }) => !seenBefore(seen, type, id));
+  return found.slice(0, mostTargets);
+}
+
+function targetsOfPart(part: Readonly<Record<string, unknown>>): AuditTarget[] {
+  return Object.entries(part).flatMap(([field, value]) => {
+    const type = Object.hasOwn(targetFields, field) ? targetFields[field] : undefined;
+    const ids = [value].flat().filter((id): id is string => typeof id === "string" && id !== "");
+    return type === undefined ? [] : ids.map((id) => ({ type, id, name: null }));
+  });
+}
+
+function seenBefore(seen: Set<string>, type: string, id: string): boolean {
+  const key = `${type}/${id}`;
+  if (seen.has(key)) return true;
+  seen.add(key);
+  return false;
+}
+
+const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : {};
