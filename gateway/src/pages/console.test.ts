@@ -80,6 +80,15 @@ describe("the console's pages", () => {
     expect((await get("/devices", { method: "HEAD" })).status).toBe(200);
   });
 
+  it("end the one reply, not the process, whose file went away after the start", async () => {
+    const file = join(folder, "assets/fleeting-3c.js");
+    writeFileSync(file, "export {}");
+    const get = await serving();
+    rmSync(file);
+    await expect(get("/assets/fleeting-3c.js").then((reply) => reply.text())).rejects.toThrow();
+    expect((await get("/assets/app-1a2b.js")).status).toBe(200);
+  });
+
   it("cache hashed files for a year, compressed by the build", async () => {
     const get = await serving();
     const reply = await get("/assets/app-1a2b.js", { headers: { "accept-encoding": "br" } });

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
+import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { AppError, type Logger, locationLine, uuidv7 } from "@muster/kit";
 import sirv from "sirv";
@@ -44,6 +45,13 @@ export function createConsole(options: ConsoleOptions): Pages | null {
 
   const send = (request: IncomingMessage, response: ServerResponse, headers: Readonly<Record<string, string>>) => {
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+    // sirv pipes a stream that nobody else listens to: its error would end the process.
+    response.once("pipe", (file: Readable) =>
+      file.once("error", (err) => {
+        log.warn({ err }, "file of the console is gone");
+        response.destroy();
+      }),
+    );
     files(request, response, () => sendMissing(response));
   };
 
