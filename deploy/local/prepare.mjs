@@ -6,6 +6,7 @@ import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, wr
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { bundled } from "./bundle.mjs";
+import { keepEarlierAssets } from "./earlier-assets.mjs";
 
 export const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 const modules = join(root, "node_modules");
@@ -67,6 +68,7 @@ export function makeConsole() {
     quietStart: true,
     env: { ...process.env, CONSOLE_OUT: out, NODE_ENV: "production" },
   });
+  keepEarlierAssets(join(dist, "assets"), join(out, "assets"));
   rmSync(dist, { recursive: true, force: true });
   renameSync(out, dist);
   remember(stamp, wanted);

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "@jest/globals";
@@ -8,7 +8,8 @@ import { describe, expect, it } from "@jest/globals";
 const dist = fileURLToPath(new URL("dist", import.meta.url));
 if (!existsSync(dist)) throw new Error("the console is not built: node deploy/local/prepare.mjs");
 const assets = join(dist, "assets");
-const names = readdirSync(assets);
+/** Files of this build; earlier ones lie beside them for a day. */
+const names = JSON.parse(readFileSync(join(dist, "assets.json"), "utf8")) as string[];
 const html = (entry: string) => readFileSync(join(dist, entry), "utf8");
 const kilobytes = (files: Iterable<string>) =>
   [...files].reduce((sum, name) => sum + statSync(join(assets, `${name}.gz`)).size, 0) / 1_000;

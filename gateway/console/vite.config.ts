@@ -10,7 +10,10 @@ const root = fileURLToPath(new URL(".", import.meta.url));
 const { CONSOLE_OUT: out = join(root, "dist"), MUSTER_URL: stack = "http://localhost:3000" } = process.env;
 const compressible = /\.(js|css|html|svg)$/;
 
-/** Writes a compressed copy of each file, and the list of paths that are pages, for the gateway. */
+/**
+ * Writes a compressed copy of each file, the list of paths that are pages, for the gateway, and that of its own files,
+ * since earlier ones are kept beside them.
+ */
 function served(): Plugin {
   return {
     name: "served",
@@ -27,6 +30,8 @@ function served(): Plugin {
           brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } }),
         );
       }
+      const own = readdirSync(join(out, "assets")).filter((name) => !/\.(gz|br)$/.test(name));
+      writeFileSync(join(out, "assets.json"), JSON.stringify(own));
       writeFileSync(join(out, "paths.json"), JSON.stringify(paths));
     },
   };
