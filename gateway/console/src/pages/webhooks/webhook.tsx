@@ -10,15 +10,17 @@ import { RecordState } from "../../parts/record-state.tsx";
 import { retriesText } from "../../parts/retry-schedule.tsx";
 import { Said } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
-import { Time } from "../../parts/time.tsx";
+import { Time, useExactTime } from "../../parts/time.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
-import { hostOf } from "../../rules/attention.ts";
+import { hostOf, withInstants } from "../../rules/attention.ts";
 import { webhookHealth } from "../../rules/health.ts";
 import { DeadLetters } from "./dead-letters.tsx";
 import { Deliveries } from "./deliveries.tsx";
 import { DeliveryChart } from "./delivery-chart.tsx";
 import { EventExamples } from "./event-examples.tsx";
+import { LatencyChart } from "./latency-chart.tsx";
 import { Replays } from "./replays.tsx";
+import styles from "./webhook.module.css";
 
 type Webhook = BodyOf<"/api/v1/webhooks/{id}">;
 
@@ -55,7 +57,12 @@ export function WebhookPage() {
         actions={<HeadOperations of={data} operations={webhookOperations} name={data.name} />}
       />
       <Said>{said}</Said>
-      {mayReadDeliveries ? <DeliveryChart id={id} /> : null}
+      {mayReadDeliveries ? (
+        <div className={styles.sides}>
+          <DeliveryChart id={id} />
+          <LatencyChart id={id} />
+        </div>
+      ) : null}
       <Endpoint of={data} />
       {mayReadDeliveries ? (
         <>
@@ -71,13 +78,14 @@ export function WebhookPage() {
 
 function Endpoint({ of: data }: { of: Webhook }) {
   const { health, deliveryStats: stats } = data;
+  const exact = useExactTime();
   return (
     <Section title="Endpoint">
       <Facts
         of={[
           ["Address", data.url],
           ["Health", <Status key="health" of={health.status} />],
-          ["Why", health.reason],
+          ["Why", health.reason ? withInstants(health.reason, exact) : null],
           ["Circuit breaker", <Status key="breaker" of={health.breaker} />],
           ["Failures in a row", String(health.consecutiveFailures)],
           ["Last success", <Time key="good" at={health.lastSuccessAt} />],

@@ -1,0 +1,36 @@
+import { useGet } from "../../api/queries.ts";
+import { Chart } from "../../parts/chart.tsx";
+import { Section } from "../../parts/facts.tsx";
+import { FailureState, Loading } from "../../parts/states.tsx";
+import { latencyPoints, percentile } from "../../rules/latency.ts";
+
+const newest = 100;
+
+/** How long the receiver took to answer the newest deliveries. */
+export function LatencyChart({ id }: { id: string }) {
+  const { data, error, refetch } = useGet(
+    "/api/v1/webhooks/{id}/deliveries",
+    { params: { path: { id }, query: { limit: String(newest), skipCount: "true" } } },
+    { everyMs: 60_000 },
+  );
+  const points = latencyPoints(data?.data ?? []);
+  const p99 = percentile(
+    points.flatMap(({ values }) => values),
+    99,
+  );
+  return (
+    <Section title="Latency" action={p99 === null ? null : <p className="number">p99 {p99.toLocaleString()} ms</p>}>
+      {error ? <FailureState failure={error.failure} onRetry={() => void refetch()} /> : null}
+      {!data && !error ? <Loading what="Loading the latency" /> : null}
+      {data && points.length < 2 ? <p className="soft">Fewer than two of the newest deliveries had a reply.</p> : null}
+      {points.length > 1 ? (
+        <Chart
+          label="Milliseconds until the reply, of the newest deliveries"
+          kind="area"
+          series={[{ name: "Milliseconds", tone: "run" }]}
+          points={points}
+        />
+      ) : null}
+    </Section>
+  );
+}
