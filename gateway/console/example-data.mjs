@@ -1,32 +1,24 @@
-// Fills a new stack with an example fleet through the public API alone, for pictures: two customers of one service
-// provider, their sites, devices, people, roles, keys and identity provider.
+// Fills a new stack with the example fleet through the public API, for pictures: customers, devices, people, roles,
+// keys, webhooks, releases with a rollout. The past, which no API takes, is written by example-past.mjs.
 import { createHash } from "node:crypto";
 import { Secret, TOTP } from "otpauth";
+import { customers, machinesOf, percentOf, versions } from "./example-fleet.mjs";
 
-/** What a site has: machines of these kinds, by system. */
-const kinds = [
-  ["till", "windows", 6],
-  ["srv", "linux", 4],
-  ["kiosk", "windows", 3],
-  ["studio", "darwin", 2],
-];
-const codes = { Berlin: "ber", Lisbon: "lis", Osaka: "osa" };
-const devices = Object.entries(codes).flatMap(([site, code]) =>
-  kinds.flatMap(([kind, os, count]) =>
-    Array.from({ length: count }, (_, at) => [`${code}-${kind}-${String(at + 1).padStart(2, "0")}`, os, site]),
-  ),
-);
-/** Machines that never report. */
-const silent = ["lis-till-06", "osa-kiosk-02"];
-const zones = { Berlin: "Europe/Berlin", Lisbon: "Europe/Lisbon", Osaka: "Asia/Tokyo" };
+const [atOnce, testsPerMinute] = [8, 10];
 
-/**
- * Creates the example fleet as the administrator, who gets a second factor. Resolves with what screenshots need: the id
- * of the first customer, and recovery codes to sign in with.
- */
-export async function makeExampleData(url, credentials) {
-  let token = "";
-  async function call(method, path, body, bearer = token) {
+/** Runs the work for all items, some at a time. */
+export async function eachOf(items, work) {
+  const rest = [...items];
+  const next = async () => {
+    for (let item = rest.shift(); item !== undefined; item = rest.shift()) await work(item);
+  };
+  await Promise.all(Array.from({ length: atOnce }, next));
+}
+
+/** Calls of the API; a caller's token stands last. */
+export function apiOf(url) {
+  const state = { token: "" };
+  async function call(method, path, body, bearer = state.token) {
     const reply = await fetch(`${url}/api/v1${path}`, {
       method,
       headers: { authorization: `Bearer ${bearer}`, ...(body ? { "content-type": "application/json" } : {}) },
@@ -36,74 +28,207 @@ export async function makeExampleData(url, credentials) {
     if (!reply.ok) throw new Error(`${method} ${path}: ${reply.status} ${JSON.stringify(answer)}`);
     return answer;
   }
-
-  token = (await call("POST", "/auth/login", credentials)).accessToken;
-  const { secret } = await call("POST", "/auth/mfa/totp/setup", { password: credentials.password });
-  const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate();
-  const { recoveryCodes } = await call("POST", "/auth/mfa/totp/enable", { code });
-
-  const { id: partnerId } = await call("POST", "/orgs/partners", { name: "Northwind IT", slug: "northwind" });
-  const organization = (name, slug) => call("POST", "/orgs/organizations", { partnerId, name, slug });
-  const { id: orgId } = await organization("Acme Retail", "acme-retail");
-  await organization("Globex Studios", "globex");
-  const sites = {};
-  for (const [name, timezone] of Object.entries(zones)) {
-    sites[name] = (await call("POST", "/orgs/sites", { orgId, name, timezone })).id;
-  }
-  await call("PATCH", `/orgs/sites/${sites.Berlin}/labels`, { labels: { region: "eu", tier: "1" } });
-  const group = await call("POST", "/device-groups", { orgId, name: "Canaries" });
-
-  const enrolled = [];
-  const keys = {};
-  for (const site of Object.keys(zones)) {
-    const wanted = { orgId, siteId: sites[site], name: `Machines of ${site}`, maxUsage: 50 };
-    keys[site] = (await call("POST", "/enrollment-keys", wanted)).key;
-  }
-  for (const [hostname, os, site] of devices) {
-    const key = keys[site];
-    const hardwareId = createHash("sha256").update(hostname).digest("hex");
-    const machine = { hostname, os, arch: "amd64", agentVersion: "1.4.2", hardwareId };
-    const agent = await call("POST", "/agents/enroll", { enrollmentKey: key, ...machine });
-    enrolled.push(agent.deviceId);
-    if (silent.includes(hostname)) continue;
-    const at = enrolled.length;
-    const metrics = {
-      "cpu.percent": 8 + ((at * 13) % 60),
-      "memory.percent": 35 + ((at * 7) % 40),
-      "disk.percent": 20 + at,
-    };
-    await call("POST", `/agents/${agent.agentId}/heartbeat`, { agentVersion: "1.4.2", metrics }, agent.token);
-    const log = { level: "info", component: "agent", message: `${hostname} is ready`, timestamp: new Date() };
-    await call("POST", `/agents/${agent.agentId}/logs`, { logs: [log] }, agent.token);
-  }
-  await call("POST", `/device-groups/${group.id}/devices`, { deviceIds: enrolled.slice(0, 2) });
-
-  await call("POST", "/api-keys", { orgId, name: "Inventory", scopes: ["devices:read", "sites:read"] });
-  await call("POST", "/service-principals", { orgId, name: "Backup job", scopes: ["devices:read"] });
-  const permissions = ["devices:read", "audit:read"];
-  const role = { orgId, name: "Night shift", description: "May look at devices", permissions };
-  const { id: roleId } = await call("POST", "/roles", role);
-  await call("POST", "/users", { orgId, email: "ada@acme.example", name: "Ada Lovelace", roleId });
-  await call("POST", "/directories", { orgId, name: "Entra ID", preset: "entra" });
-  const query = { status: "offline", orgId };
-  await call("POST", "/saved-views", { orgId, name: "Offline tills", resource: "devices", query, shared: true });
-  await releases(call, orgId);
-  const { id: providerId } = await call("POST", "/sso/providers", { orgId, name: "Acme directory", type: "oidc" });
-  await call("POST", "/sso/domains", { orgId, domain: "acme.example" });
-  return { orgId, partnerId, deviceId: enrolled[0], siteId: sites.Berlin, roleId, providerId, recoveryCodes };
+  return { call, state };
 }
 
-/** A promoted version, and a newer one that is rolled out in waves from a template. */
-async function releases(call, orgId) {
+/**
+ * Creates the example fleet as the administrator, who gets a second factor. `hooks` is the origin of a receiver of
+ * webhooks, null for none. Resolves with what screenshots need: the first customer, the secret of the second factor,
+ * and the agents with their tokens.
+ */
+export async function makeExampleData(url, credentials, hooks) {
+  const { call, state } = apiOf(url);
+  state.token = (await call("POST", "/auth/login", credentials)).accessToken;
+  await call("PATCH", "/auth/me", { name: "Ada Lindqvist" });
+  const { secret } = await call("POST", "/auth/mfa/totp/setup", { password: credentials.password });
+  const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate();
+  await call("POST", "/auth/mfa/totp/enable", { code });
+
+  const { id: partnerId } = await call("POST", "/orgs/partners", { name: "Northwind MSP", slug: "northwind" });
+  const orgs = {};
+  const agents = [];
+  for (const customer of customers) {
+    const { id: orgId } = await call("POST", "/orgs/organizations", {
+      partnerId,
+      name: customer.name,
+      slug: customer.slug,
+    });
+    orgs[customer.name] = { orgId, sites: {} };
+    for (const site of customer.sites) {
+      const { id: siteId } = await call("POST", "/orgs/sites", { orgId, ...site });
+      orgs[customer.name].sites[site.name] = siteId;
+      const name = `${site.name} machines`;
+      const { key } = await call("POST", "/enrollment-keys", { orgId, siteId, name, maxUsage: 500 });
+      await eachOf(machinesOf(customer, site), async (machine) => {
+        const agent = await call("POST", "/agents/enroll", { enrollmentKey: key, ...machine });
+        agents.push({ ...machine, id: agent.agentId, token: agent.token, orgId });
+      });
+    }
+  }
+  const orgId = orgs.Globex.orgId;
+  await beat(url, agents);
+  const deviceId = agents.find((agent) => agent.orgId === orgId)?.id;
+  const example = { orgId, partnerId, deviceId, totpSecret: secret, agents };
+  await someLogs(call, agents);
+  await devicesOf(call, orgs, agents);
+  const users = await usersOf(call, orgs);
+  await accessOf(call, orgs, users);
+  await webhooksOf(call, orgs, users, hooks);
+  await releases(call, orgs);
+  await refusals(url);
+  await beat(url, agents);
+  return example;
+}
+
+/** Machines that are not reached: some of every hundred. */
+const isSilent = ({ hostname }) => percentOf(`silent ${hostname}`) < 3;
+
+/** One heartbeat of every machine that is on. With `isUpdating` those that are offered a version go on with it. */
+export async function beat(url, agents, isUpdating = false) {
+  const { call } = apiOf(url);
+  const on = agents.filter((agent) => !isSilent(agent));
+  await eachOf(on, async (agent) => {
+    const { id, token, hostname } = agent;
+    const metrics = {
+      "cpu.percent": 4 + (percentOf(`cpu ${hostname} ${Math.floor(Date.now() / 60_000)}`) % 45),
+      "memory.percent": 35 + (percentOf(`memory ${hostname}`) % 45),
+      "disk.percent": 20 + (percentOf(`disk ${hostname}`) % 72),
+    };
+    const body = { agentVersion: agent.agentVersion, watchdogVersion: "1.1.0", metrics };
+    const said = await call("POST", `/agents/${id}/heartbeat`, body, token);
+    const [offer] = said.updates ?? [];
+    if (!isUpdating || !offer) return;
+    if (agent.os === "darwin" && offer.version === "2.5.0") {
+      const update = { component: offer.component, version: offer.version, state: "failed", error: "exit 78" };
+      await call("POST", `/agents/${id}/heartbeat`, { ...body, update }, token);
+    } else if (percentOf(`done ${hostname}`) < 80) {
+      agent.agentVersion = offer.version;
+      await call("POST", `/agents/${id}/heartbeat`, { ...body, agentVersion: offer.version }, token);
+    }
+  });
+}
+
+async function someLogs(call, agents) {
+  const lines = [
+    ["error", "printer", "paper jam on tray 2"],
+    ["warn", "dhcpcd", "carrier lost, regained after 2 s"],
+    ["error", "pos", "card terminal: retry 3 of 5"],
+    ["info", "agent", "started"],
+  ];
+  await eachOf(agents.slice(0, 40), async ({ id, token, hostname }) => {
+    const logs = lines.map(([level, component, message], at) => ({
+      level,
+      component,
+      message: at === 3 ? `${hostname} is ready` : message,
+      timestamp: new Date(Date.now() - at * 1_800_000),
+    }));
+    await call("POST", `/agents/${id}/logs`, { logs }, token);
+  });
+}
+
+/** Groups, labels and machines that were reinstalled. */
+async function devicesOf(call, orgs, agents) {
+  const { orgId, sites } = orgs.Globex;
+  const own = agents.filter((agent) => agent.orgId === orgId);
+  for (const [name, from, to] of [
+    ["Canary", 0, 6],
+    ["Tills", 0, 24],
+  ]) {
+    const group = await call("POST", "/device-groups", { orgId, name });
+    await call("POST", `/device-groups/${group.id}/devices`, { deviceIds: own.slice(from, to).map(({ id }) => id) });
+  }
+  await call("PATCH", `/orgs/sites/${sites.Osaka}/labels`, { labels: { region: "apac", tier: "1" } });
+  const wanted = { orgId, siteId: sites.Osaka, name: "Osaka spare tills", maxUsage: 10, ttlMinutes: 20_000 };
+  const { key } = await call("POST", "/enrollment-keys", wanted);
+  for (const { hostname, os, arch, agentVersion, hardwareId } of own.slice(-3)) {
+    await call("POST", "/agents/enroll", { enrollmentKey: key, hostname, os, arch, agentVersion, hardwareId });
+  }
+  const query = { status: "offline", orgId };
+  await call("POST", "/saved-views", { orgId, name: "Offline tills", resource: "devices", query, shared: true });
+}
+
+/** Technicians of customers, who signed in. */
+async function usersOf(call, orgs) {
+  const users = {};
+  const password = createHash("sha256").update(`${Date.now()}`).digest("hex");
+  for (const [name, at] of [
+    ["Bo Chen", "Globex"],
+    ["Kim Roe", "Globex"],
+    ["Sam Ortiz", "Initech"],
+    ["Noor Haddad", "Hooli"],
+    ["Ines Prado", "Acme Retail"],
+  ]) {
+    const { orgId } = orgs[at];
+    const permissions = [
+      ...["devices:read", "devices:write", "webhooks:read", "webhooks:write"],
+      ...["audit:read", "organizations:read", "users:read"],
+    ];
+    const wanted = { orgId, name: `Technician ${name}`, description: "Runs the fleet day by day", permissions };
+    const { id: roleId } = await call("POST", "/roles", wanted);
+    const email = `${name.toLowerCase().replace(" ", ".")}@${at.split(" ")[0].toLowerCase()}.example`;
+    const { inviteUrl } = await call("POST", "/users", { orgId, email, name, roleId });
+    await call("POST", "/auth/accept-invite", { token: decodeURIComponent(inviteUrl.split("token=")[1]), password });
+    const { accessToken } = await call("POST", "/auth/login", { email, password });
+    users[name] = { token: accessToken, orgId };
+  }
+  await call("POST", "/users", { orgId: orgs.Globex.orgId, email: "ren.sato@globex.example", name: "Ren Sato" }).catch(
+    () => null,
+  );
+  return users;
+}
+
+async function accessOf(call, orgs, users) {
+  const { orgId } = orgs.Globex;
+  await call("POST", "/api-keys", { orgId, name: "Inventory", scopes: ["devices:read", "sites:read"] });
+  await call("POST", "/api-keys", { orgId, name: "Ticketing", scopes: ["devices:read", "audit:read"] });
+  const soon = new Date(Date.now() + 5 * 86_400_000).toISOString();
+  await call("POST", "/api-keys", { orgId, name: "ci-deploy", scopes: ["devices:read"], expiresAt: soon });
+  await call("POST", "/service-principals", { orgId, name: "Backup job", scopes: ["devices:read"] });
+  const permissions = ["devices:read", "audit:read"];
+  await call("POST", "/roles", { orgId, name: "Night shift", description: "May look at devices", permissions });
+  await call("POST", "/directories", { orgId, name: "Entra ID", preset: "entra" });
+  await call("POST", "/sso/providers", { orgId, name: "Globex Entra", type: "oidc" });
+  await call("POST", "/sso/domains", { orgId, domain: "globex.example" });
+  const group = (name, who) => call("POST", "/device-groups", { orgId: who.orgId, name }, who.token);
+  await group("Meeting rooms", users["Sam Ortiz"]);
+  await group("Front desks", users["Noor Haddad"]);
+  await group("Kitchen displays", users["Kim Roe"]);
+}
+
+/** Webhooks with deliveries; one of them fails. */
+async function webhooksOf(call, orgs, users, hooks) {
+  if (!hooks) return;
+  const events = ["device.online", "device.offline"];
+  for (const [name, at, who, path] of [
+    ["ERP sync", "Globex", "Bo Chen", "fails"],
+    ["Ticketing", "Globex", "Kim Roe", "fast"],
+    ["Data lake", "Initech", "Sam Ortiz", "fast"],
+    ["Pager", "Hooli", "Noor Haddad", "slow"],
+  ]) {
+    const { orgId } = orgs[at];
+    const url = `${hooks}/${path}/${name.toLowerCase().replace(" ", "-")}`;
+    const { token } = users[who];
+    const wanted = await call("POST", "/webhooks", { orgId, name, url, events }, token).catch((error) => {
+      process.stderr.write(`${error.message}\n`);
+      return null;
+    });
+    for (let sent = 0; wanted && sent < testsPerMinute; sent++)
+      await call("POST", `/webhooks/${wanted.id}/test`, {}, token);
+  }
+}
+
+/** The versions of the fleet; the newest is rolled out in waves from a template. */
+async function releases(call, orgs) {
   const rings = [
-    { name: "Canary", orgIds: [orgId] },
+    { name: "Canary", orgIds: [orgs.Globex.orgId] },
+    { name: "A tenth", orgIds: [orgs.Initech.orgId, orgs.Hooli.orgId, orgs["Acme Retail"].orgId] },
     { name: "Everyone", os: ["windows", "linux", "darwin"] },
   ];
-  for (const version of ["1.4.2", "1.5.0"]) {
+  for (const version of Object.keys(versions).reverse()) {
     const artifacts = [
       ["windows", "amd64"],
       ["linux", "amd64"],
-      ["darwin", "amd64"],
+      ["darwin", "arm64"],
     ].map(([os, arch]) => {
       const sha256 = createHash("sha256").update(`${version} ${os}`).digest("hex");
       return { os, arch, size: 1, sha256, name: `agent-${os}-${arch}` };
@@ -114,8 +239,16 @@ async function releases(call, orgId) {
     );
     await call("POST", "/agent-versions", { manifest, urls });
   }
-  await call("POST", "/agent-versions/promote", { version: "1.4.2", component: "agent" });
+  await call("POST", "/agent-versions/promote", { version: "2.4.3", component: "agent" });
   const careful = { name: "Careful", rings, waveSuccessPercent: 95 };
   const { id: templateId } = await call("POST", "/agent-versions/rollout-templates", careful);
-  await call("POST", "/agent-versions/rollouts", { component: "agent", version: "1.5.0", templateId });
+  await call("POST", "/agent-versions/rollouts", { component: "agent", version: "2.5.0", templateId });
+}
+
+/** Sign-ins that were refused. */
+async function refusals(url) {
+  const { call } = apiOf(url);
+  for (const email of ["bo.chen@globex.example", "kim.roe@globex.example", "sam.ortiz@initech.example"]) {
+    await call("POST", "/auth/login", { email, password: "not the password" }).catch(() => null);
+  }
 }

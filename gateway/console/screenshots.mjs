@@ -1,18 +1,24 @@
 // Takes a picture of every page of the console at a running stack, in both themes, 1440 and 390 pixels wide, into
-// .muster/screenshots. With MUSTER_EXAMPLE=1 it fills the stack with an example fleet first: only for a new stack.
-//   MUSTER_EXAMPLE=1 MUSTER_EMAIL=admin@muster.local MUSTER_PASSWORD=… npm run screenshots --workspace gateway/console
-import { mkdirSync } from "node:fs";
+// .muster/screenshots. With MUSTER_EXAMPLE=1 it fills the stack with an example fleet first, only for a new stack, and
+// keeps it in <MUSTER_DATA_DIR>/example.json for later runs. Webhooks of the fleet post to hooks.localtest:HOOKS_PORT,
+// which the stack has to know as EGRESS_TEST_EXCEPTIONS=http://hooks.localtest:3190=127.0.0.1.
+//   MUSTER_EXAMPLE=1 MUSTER_PASSWORD=… npm run screenshots --workspace gateway/console
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { Secret, TOTP } from "otpauth";
 import { chromium } from "playwright-core";
-import { makeExampleData } from "./example-data.mjs";
+import { beat, makeExampleData } from "./example-data.mjs";
+import { makeExamplePast } from "./example-past.mjs";
 
 const { MUSTER_URL = "http://localhost:3000", MUSTER_EMAIL = "admin@muster.local", MUSTER_PASSWORD } = process.env;
 const {
   CHROMIUM_BIN = "/usr/bin/chromium-headless-shell",
   SCREENSHOTS,
   MUSTER_EXAMPLE,
-  MUSTER_RECOVERY_CODE,
+  MUSTER_DATA_DIR = fileURLToPath(new URL("../../.muster", import.meta.url)),
+  HOOKS_PORT = "3190",
   MUSTER_SMALL,
   ONLY,
 } = process.env;
@@ -24,15 +30,40 @@ const widths = isSmall ? [1440] : [1440, 390];
 const themes = isSmall ? ["light"] : ["light", "dark"];
 
 const credentials = { email: MUSTER_EMAIL, password: MUSTER_PASSWORD };
-const example = MUSTER_EXAMPLE ? await makeExampleData(MUSTER_URL, credentials) : null;
-const recoveryCode = example?.recoveryCodes[0] ?? MUSTER_RECOVERY_CODE;
+const exampleFile = join(MUSTER_DATA_DIR, "example.json");
+
+/** Takes the example's webhooks: answers at once, late, or with a failure, by the first segment of the path. */
+const hooks = createServer((request, response) => {
+  request.resume();
+  const segment = request.url?.split("/")[1];
+  const answer = () => response.writeHead(segment === "fails" ? 500 : 204).end();
+  if (segment === "slow") setTimeout(answer, 1_200);
+  else answer();
+}).listen(Number(HOOKS_PORT), "127.0.0.1");
+
+async function makeExample() {
+  const made = await makeExampleData(MUSTER_URL, credentials, `http://hooks.localtest:${HOOKS_PORT}`);
+  await makeExamplePast(MUSTER_DATA_DIR, made);
+  for (let round = 0; round < 3; round++) await beat(MUSTER_URL, made.agents, true);
+  writeFileSync(exampleFile, JSON.stringify(made), { mode: 0o600 });
+  return made;
+}
+const example = MUSTER_EXAMPLE
+  ? await makeExample()
+  : existsSync(exampleFile)
+    ? JSON.parse(readFileSync(exampleFile, "utf8"))
+    : null;
+// Machines that do not report for some minutes are offline.
+const beating = setInterval(() => void (example && beat(MUSTER_URL, example.agents).catch(() => null)), 60_000);
+if (example && !MUSTER_EXAMPLE) await beat(MUSTER_URL, example.agents);
 const orgQuery = example ? `?orgId=${example.orgId}` : "";
 
 /** Path, and the button whose dialog is taken, too. */
 const pages = [
-  [`/${orgQuery}`, "Search or run"],
+  ["/", "Search or run"],
   ["/welcome"],
-  [`/devices${orgQuery}`],
+  ["/devices"],
+  ...(example ? [[`/devices/${example.deviceId}`, null, "devices-one"]] : []),
   [`/devices/add${orgQuery}`],
   [`/groups${orgQuery}`, "New group"],
   [`/audit${orgQuery}`],
@@ -63,7 +94,6 @@ const pages = [
 ];
 /** Lists whose first row is opened, too. */
 const opened = [
-  "devices",
   "releases-rollouts",
   "audit",
   "webhooks",
@@ -127,14 +157,23 @@ await open("/login");
 await page.getByLabel("E-mail").fill(MUSTER_EMAIL);
 await page.getByLabel("Password").fill(MUSTER_PASSWORD);
 await page.getByRole("button", { name: "Sign in", exact: true }).click();
-if (recoveryCode) {
-  await page.getByRole("button", { name: "Use a recovery code" }).click();
-  await page.getByLabel("Recovery code").fill(recoveryCode);
-  await page.getByRole("button", { name: "Continue" }).click();
+if (example) {
+  await page
+    .getByLabel(/six digits|code/i)
+    .first()
+    .waitFor();
+  await page
+    .getByLabel(/six digits|code/i)
+    .first()
+    .fill(new TOTP({ secret: Secret.fromBase32(example.totpSecret) }).generate());
+  await page
+    .getByRole("button", { name: "Continue" })
+    .click()
+    .catch(() => null);
 }
 await page.getByRole("button", { name: "Sign out" }).waitFor();
-for (const [path, button] of pages) {
-  const name = path.split("?")[0].slice(1).replaceAll("/", "-") || "overview";
+for (const [path, button, ownName] of pages) {
+  const name = ownName ?? (path.split("?")[0].slice(1).replaceAll("/", "-") || "overview");
   if (ONLY && !ONLY.split(",").includes(name)) continue;
   await open(path);
   await take(name);
@@ -162,4 +201,6 @@ for (const [path, button] of pages) {
   await take(`${name}-one`);
 }
 await browser.close();
+clearInterval(beating);
+hooks.close();
 process.stdout.write(`${taken.length} pictures in ${folder}\n`);
