@@ -1,6 +1,7 @@
 import { Check, Columns3, Copy, RefreshCw, Terminal } from "lucide-react";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { curlOf } from "../rules/curl.ts";
+import styles from "./list-head.module.css";
 import { Menu } from "./menu.tsx";
 import type { MenuItem } from "./menu-popup.tsx";
 import { PageTitle } from "./page-title.tsx";
@@ -81,7 +82,9 @@ export function ListHead(props: ListHeadProps) {
               onClick={onRefresh}
             >
               <RefreshCw size={14} aria-hidden />
-              <span className="number">{asOf === 0 ? "Refresh" : `As of ${new Date(asOf).toLocaleTimeString()}`}</span>
+              <span className={`${styles.asOf} number`}>
+                {asOf === 0 ? "Refresh" : `As of ${new Date(asOf).toLocaleTimeString()}`}
+              </span>
             </button>
             {views}
             <Menu

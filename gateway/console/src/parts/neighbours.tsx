@@ -1,5 +1,5 @@
 import { Link, useLocation, useNavigate } from "@tanstack/react-router";
-import { ChevronLeft, ChevronRight } from "lucide-react";
+import { ChevronDown, ChevronUp } from "lucide-react";
 import styles from "./neighbours.module.css";
 import { useShortcut } from "./shortcuts.ts";
 
@@ -27,13 +27,15 @@ export function Neighbours({ id }: { id: string }) {
   return (
     <nav aria-label="Neighbours in the list" className={styles.neighbours}>
       {before ? (
-        <Link to={before} search aria-keyshortcuts="[">
-          <ChevronLeft size={16} aria-hidden /> The row above <kbd>[</kbd>
+        <Link to={before} search className="button" data-size="icon" aria-keyshortcuts="[" data-tip="The row above: [">
+          <ChevronUp size={15} aria-hidden />
+          <span className="visually-hidden">The row above</span>
         </Link>
       ) : null}
       {after ? (
-        <Link to={after} search aria-keyshortcuts="]">
-          The row below <kbd>]</kbd> <ChevronRight size={16} aria-hidden />
+        <Link to={after} search className="button" data-size="icon" aria-keyshortcuts="]" data-tip="The row below: ]">
+          <ChevronDown size={15} aria-hidden />
+          <span className="visually-hidden">The row below</span>
         </Link>
       ) : null}
     </nav>

@@ -38,7 +38,7 @@ function coloursOf(element: HTMLElement) {
 }
 
 const font = '11px "Inter Variable", system-ui, sans-serif';
-const short = new Intl.NumberFormat("en", { notation: "compact" });
+const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 2 });
 
 function optionsOf(
   element: HTMLElement,
@@ -52,7 +52,7 @@ function optionsOf(
     height: element.clientHeight,
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1_000), zone),
     legend: { show: false },
-    padding: [8, 8, 0, 0],
+    padding: [8, 20, 0, 0],
     cursor: { drag: { x: false, y: false }, y: false, points: { show: kind !== "bars" } },
     scales: {
       // Half a bar of space at both ends.
@@ -87,16 +87,20 @@ function optionsOf(
         return kind === "bars" && bars
           ? { fill: colour, stroke: colour, width: 0, paths: bars, points: { show: false } }
           : {
-              fill: `color-mix(in srgb, ${colour} 14%, transparent)`,
+              fill: softOf(colour),
               stroke: colour,
               width: 1.5,
               points: { show: false },
             };
       }),
     ],
+    // Each level is filled down to the one below it, so that their colours do not mix.
+    bands: kind === "bars" ? [] : series.slice(1).map((_, at) => ({ series: [at + 1, at + 2] })),
     hooks: { setCursor: [onMove] },
   };
 }
+
+const softOf = (colour: string) => `color-mix(in srgb, ${colour} 14%, transparent)`;
 
 /** Half the distance of two values, in seconds. */
 function halfStep({ data: [x] }: uPlot): number {
@@ -104,12 +108,19 @@ function halfStep({ data: [x] }: uPlot): number {
   return first === undefined || second === undefined ? 1 : (second - first) / 2;
 }
 
-const daySeconds = 86_400;
+const [minuteSeconds, daySeconds] = [60, 86_400];
 
-/** An instant of the axis: the day, or the time within a day. */
+/** An instant of the axis: the day, or the time within a day, with seconds where a minute has several. */
 function tickText(seconds: number, step: number, timeZone: string): string {
   const parts: Intl.DateTimeFormatOptions =
-    step >= daySeconds ? { day: "numeric", month: "short" } : { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
+    step >= daySeconds
+      ? { day: "numeric", month: "short" }
+      : {
+          hour: "2-digit",
+          minute: "2-digit",
+          hourCycle: "h23",
+          ...(step < minuteSeconds ? { second: "2-digit" } : {}),
+        };
   return new Intl.DateTimeFormat("en", { ...parts, timeZone }).format(new Date(seconds * 1_000));
 }
 

@@ -13,7 +13,9 @@ const counts = {
 describe("the waves of a rollout", () => {
   it("those after the open ones wait", () => {
     const rings = [{ name: "Canary" }, { name: "A tenth" }, { name: "Everyone" }];
-    expect(wavesOf({ rings, openRings: 2, percent: 100 }).map(({ state, isNewest }) => [state, isNewest])).toEqual([
+    expect(
+      wavesOf({ ...counts, rings, openRings: 2, percent: 100 }).map(({ state, isNewest }) => [state, isNewest]),
+    ).toEqual([
       ["open", false],
       ["open", true],
       ["waits", false],
@@ -21,9 +23,17 @@ describe("the waves of a rollout", () => {
   });
 
   it("a rollout without rings is one wave", () => {
-    expect(wavesOf({ rings: [], openRings: 0, percent: 10 })).toEqual([
-      { name: "10 % of the devices", state: "open", isNewest: true },
+    expect(wavesOf({ ...counts, rings: [], openRings: 0, percent: 10 })).toEqual([
+      { name: "10 % of the devices", state: "open", isNewest: true, ended: { succeeded: 95, failed: 5 } },
     ]);
+  });
+
+  it("the counts of a rollout are those of its first wave while it alone is open", () => {
+    const rings = [{ name: "Canary" }, { name: "Everyone" }];
+    const endedOf = (openRings: number) =>
+      wavesOf({ ...counts, rings, openRings, percent: 100 }).map(({ ended }) => ended);
+    expect(endedOf(1)).toEqual([{ succeeded: 95, failed: 5 }, null]);
+    expect(endedOf(2)).toEqual([null, null]);
   });
 
   it.each([

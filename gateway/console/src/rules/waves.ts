@@ -10,15 +10,29 @@ type Rollout = {
   haltPercent: number;
 };
 
-export type Wave = { name: string; state: "open" | "waits"; isNewest: boolean };
+export type Wave = {
+  name: string;
+  state: "open" | "waits";
+  isNewest: boolean;
+  /** Devices that were updated and that failed; null where the counts of the rollout are those of several waves. */
+  ended: { succeeded: number; failed: number } | null;
+};
 
 /** The waves in their order: those that are open, and those that wait for the ones before them. */
-export function wavesOf({ rings, openRings, percent }: Pick<Rollout, "rings" | "openRings" | "percent">): Wave[] {
-  if (rings.length === 0) return [{ name: `${percent} % of the devices`, state: "open", isNewest: true }];
+export function wavesOf({
+  rings,
+  openRings,
+  percent,
+  succeeded,
+  failed,
+}: Pick<Rollout, "rings" | "openRings" | "percent" | "succeeded" | "failed">): Wave[] {
+  const ended = { succeeded, failed };
+  if (rings.length === 0) return [{ name: `${percent} % of the devices`, state: "open", isNewest: true, ended }];
   return rings.map(({ name }, at) => ({
     name,
     state: at < openRings ? "open" : "waits",
     isNewest: at === openRings - 1,
+    ended: at === 0 && openRings === 1 ? ended : null,
   }));
 }
 

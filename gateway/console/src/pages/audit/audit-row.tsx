@@ -1,4 +1,4 @@
-import { useGet } from "../../api/queries.ts";
+import { type BodyOf, useGet } from "../../api/queries.ts";
 import { Facts, Json, Section } from "../../parts/facts.tsx";
 import { CopyButton } from "../../parts/list-head.tsx";
 import { Neighbours } from "../../parts/neighbours.tsx";
@@ -37,8 +37,7 @@ export function AuditRow() {
     value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value);
   return (
     <>
-      <PageTitle title={data.action} status={data.result} />
-      <Neighbours id={id} />
+      <PageTitle title={data.action} status={data.result} sub={<By of={data} />} actions={<Neighbours id={id} />} />
       <Section
         title="What happened"
         action={
@@ -91,3 +90,10 @@ export function AuditRow() {
     </>
   );
 }
+
+/** Who did it, and when. */
+const By = ({ of: { user, actorType, timestamp } }: { of: BodyOf<"/api/v1/audit-logs/logs/{id}"> }) => (
+  <span>
+    {user.name ?? user.email ?? actorType} · <Instant at={timestamp} />
+  </span>
+);

@@ -132,7 +132,12 @@ function columns({
       title: "Resource",
       exported: ["resourceType", "resourceName"],
       isMinor: true,
-      cell: ({ resource }) => `${resource.type} ${resource.name ?? ""}`,
+      cell: ({ resource: { type, name, id } }) => (
+        <>
+          <span className="soft">{type.replaceAll("_", " ")}</span>{" "}
+          {name ?? (type === "device" && id ? <NameOf id={id} /> : null)}
+        </>
+      ),
     },
     {
       id: "result",

@@ -1,6 +1,6 @@
 import { Tabs } from "@base-ui/react/tabs";
 import { Link } from "@tanstack/react-router";
-import { Terminal } from "lucide-react";
+import { Terminal, TriangleAlert } from "lucide-react";
 import { type ReactNode, useEffect } from "react";
 import { useDeviceChanges } from "../../api/changes.ts";
 import { type BodyOf, useGet } from "../../api/queries.ts";
@@ -18,6 +18,7 @@ import styles from "../../parts/tabs.module.css";
 import { Time } from "../../parts/time.tsx";
 import { useFilters, useRecordId } from "../../parts/use-filters.ts";
 import { systemName } from "../../rules/system-name.ts";
+import ownStyles from "./device.module.css";
 import { DeviceEvents } from "./device-events.tsx";
 import { DeviceHistory } from "./device-history.tsx";
 import { DeviceLogs } from "./device-logs.tsx";
@@ -45,6 +46,7 @@ export function DevicePage() {
         sub={<DeviceLine of={data} />}
         actions={
           <>
+            <Neighbours id={id} />
             <Link {...toRecord("/devices/$id/live", { id })} className="button">
               <Terminal size={15} aria-hidden />
               Live event logs
@@ -53,14 +55,33 @@ export function DevicePage() {
           </>
         }
       />
-      <Neighbours id={id} />
-      {data.quarantineReason ? <p role="note">Quarantined: {data.quarantineReason}</p> : null}
+      {data.quarantineReason ? <Quarantine reason={data.quarantineReason} /> : null}
       <DeviceTabs of={data} />
     </>
   );
 }
 
 type Device = BodyOf<"/api/v1/devices/{id}">;
+
+const aDevice = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** Why it waits for approval; the other device that the reason names is a link. */
+function Quarantine({ reason }: { reason: string }) {
+  const [id] = aDevice.exec(reason) ?? [];
+  return (
+    <p role="note" className={ownStyles.note}>
+      <TriangleAlert size={17} aria-hidden />
+      <span>
+        <b>It waits for approval.</b> {id ? reason.slice(0, -id.length) : `${reason}.`}
+        {id ? (
+          <Link {...toRecord("/devices/$id", { id })}>
+            <NameOf id={id} />
+          </Link>
+        ) : null}
+      </span>
+    </p>
+  );
+}
 
 /** Whose it is, what it is, and when it was last seen. */
 function DeviceLine({ of: { orgId, siteId, os, arch, lastSeenAt, labels } }: { of: Device }) {

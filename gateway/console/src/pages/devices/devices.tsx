@@ -153,6 +153,7 @@ function columns({
       width: "8.5rem",
       isMinor: true,
       isExtra: true,
+      as: "none",
       cell: ({ lastIpAddress }) => <span className="soft number">{lastIpAddress}</span>,
     },
     {

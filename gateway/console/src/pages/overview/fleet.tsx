@@ -45,9 +45,11 @@ export function Fleet({
       </ul>
       {all > 0 ? (
         <div className={styles.share} aria-hidden>
-          {shown.map(([status, , tone]) => (
-            <i key={status} data-tone={tone} style={{ "--share": of(status)?.count ?? 0 } as CSSProperties} />
-          ))}
+          {shown
+            .filter(([status]) => (of(status)?.count ?? 0) > 0)
+            .map(([status, , tone]) => (
+              <i key={status} data-tone={tone} style={{ "--share": of(status)?.count ?? 0 } as CSSProperties} />
+            ))}
         </div>
       ) : null}
       {hasHistory ? <FleetHistory orgId={orgId} /> : null}

@@ -53,15 +53,17 @@ export function Overview() {
         {may("GET /api/v1/devices/summary") ? (
           <Fleet orgId={orgId} summary={summary} hasHistory={me.siteIds === null} />
         ) : null}
-        {may("GET /api/v1/agent-versions") && may("GET /api/v1/devices") ? <AgentVersions orgId={orgId} /> : null}
+        <div className={styles.stack}>
+          {may("GET /api/v1/agent-versions") && may("GET /api/v1/devices") ? <AgentVersions orgId={orgId} /> : null}
+          {may("GET /api/v1/audit-logs/reports/sign-ins") ? <SignIns orgId={chosenOrgId} /> : null}
+        </div>
       </div>
       <div className={styles.grid}>
-        {may("GET /api/v1/audit-logs/reports/sign-ins") ? <SignIns orgId={chosenOrgId} /> : null}
+        <div className={styles.stack}>
+          {may("GET /api/v1/agent-versions/rollouts") ? <RunningRollouts /> : null}
+          {may("GET /api/v1/webhooks") ? <WebhookHealth orgId={chosenOrgId} /> : null}
+        </div>
         {may("GET /api/v1/audit-logs/logs") ? <ChangesByUsers orgId={orgId} /> : null}
-      </div>
-      <div className={styles.grid}>
-        {may("GET /api/v1/webhooks") ? <WebhookHealth orgId={chosenOrgId} /> : null}
-        {may("GET /api/v1/agent-versions/rollouts") ? <RunningRollouts /> : null}
       </div>
       {chosenOrgId && may("GET /api/v1/audit-logs/verify") ? (
         <Section

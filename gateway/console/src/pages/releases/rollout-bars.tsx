@@ -24,7 +24,7 @@ export const Waves = ({
     {...(successPercent === null ? {} : { action: <p>the next opens by itself at {successPercent} % success</p> })}
   >
     <ol className={styles.waves}>
-      {waves.map(({ name, state, isNewest }, at) => (
+      {waves.map(({ name, state, isNewest, ended }, at) => (
         <li key={name}>
           <span>
             <b>
@@ -37,14 +37,28 @@ export const Waves = ({
             )}
           </span>
           <span className={styles.track} aria-hidden>
-            <i data-tone={isNewest ? "run" : "good"} style={share(state === "open" ? 1 : 0, 1)} />
+            {ended && counts[at] !== undefined ? (
+              <>
+                <i data-tone="good" style={share(ended.succeeded, counts[at])} />
+                <i data-tone="bad" style={share(ended.failed, counts[at])} />
+              </>
+            ) : (
+              <i data-tone={isNewest ? "run" : "good"} style={share(state === "open" ? 1 : 0, 1)} />
+            )}
           </span>
-          <span className="soft">{state === "waits" ? `waits for wave ${at}` : isNewest ? "open now" : "open"}</span>
+          <span className="soft">{waveWords(at, state, isNewest, ended)}</span>
         </li>
       ))}
     </ol>
   </Section>
 );
+
+function waveWords(at: number, state: Wave["state"], isNewest: boolean, ended: Wave["ended"]): string {
+  if (state === "waits") return `waits for wave ${at}`;
+  if (!ended) return isNewest ? "open now" : "open";
+  const { succeeded, failed } = ended;
+  return `${succeeded.toLocaleString()} done${failed > 0 ? `, ${failed.toLocaleString()} failed` : ""}`;
+}
 
 /** Failures by what they concern, each against its limit; the line is the limit for as many as have answered. */
 export function FailureBars({ rollout, limit: all }: { rollout: Rollout; limit: ReturnType<typeof limitOf> }) {
@@ -64,7 +78,10 @@ export function FailureBars({ rollout, limit: all }: { rollout: Rollout; limit: 
             <li key={name}>
               <span>{name}</span>
               <span className={styles.limit} aria-hidden>
-                <i data-tone={failed >= limit ? "bad" : "good"} style={share(failed, scale)} />
+                <i
+                  data-tone={failed >= limit || (rollout.state === "halted" && failed > 0) ? "bad" : "good"}
+                  style={share(failed, scale)}
+                />
                 <em style={share(limit, scale)} />
               </span>
               <span className="soft number">
