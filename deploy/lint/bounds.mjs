@@ -23,11 +23,7 @@ const exceptions = {
 const uncut = {
   "deploy/agent-sim/src/machine.ts simMachine": 89,
   "deploy/agent/src/hosts/real-host.ts realHost": 121,
-  "gateway/src/http/shedding.ts createShedder": 82,
   "gateway/src/routes/directory/scim.ts resourceRoutes": 178,
-  "libs/agent/src/channel.ts openChannel": 105,
-  "libs/agent/src/spool.ts openSpool": 109,
-  "services/agent-release/src/clients/github-source.ts githubSource": 82,
   "services/agent-release/src/commands/move-attempts.ts moveAttempts": 89,
   "services/identity/src/rpc/directory.ts directoryService": 157,
   "services/identity/src/rpc/enrollment-key.ts enrollmentKeyChanges": 81,

@@ -71,22 +71,16 @@ const inFlight = gauge("muster_gateway_class_requests_in_flight", "Requests in f
 const lag = gauge("muster_gateway_event_loop_lag_p99_seconds", "Event-loop lag, p99 of the last second.");
 const levels = gauge("muster_gateway_overload_classes", "Classes that are shed because of event-loop lag.");
 
-/**
- * Refuses early the requests that this process could only serve late, so that essential ones proceed: `vital` is never
- * refused.
- */
-export function createShedder(options: SheddingOptions): Shedder {
-  const { caps, organizationPercent, anonymousPercent, downloadsPerNetwork, agentMax, lagMaxMs } = options;
-  const { random = Math.random } = options;
-  let level = 0;
-  const byAgent = createCounts();
+/** The classes, in the order in which they are shed. */
+function classesOf(options: SheddingOptions): Record<SheddableClass, ClassState> {
+  const { caps, organizationPercent, anonymousPercent, downloadsPerNetwork } = options;
   const classOf = (name: SheddableClass, rank: number): ClassState => {
     const percentOf = (percent: number) => (free: number) => Math.max(1, Math.floor((free * percent) / 100));
     const network = name === "download" ? () => downloadsPerNetwork : percentOf(anonymousPercent);
     const most = { organization: percentOf(organizationPercent), network };
     return { rank, cap: caps[name], most, inFlight: 0, byOwner: new Map() };
   };
-  const classes: Record<SheddableClass, ClassState> = {
+  return {
     download: classOf("download", 0),
     export: classOf("export", 1),
     stream: classOf("stream", 2),
@@ -94,6 +88,17 @@ export function createShedder(options: SheddingOptions): Shedder {
     ingest: classOf("ingest", 4),
     interactive: classOf("interactive", 5),
   };
+}
+
+/**
+ * Refuses early the requests that this process could only serve late, so that essential ones proceed: `vital` is never
+ * refused.
+ */
+export function createShedder(options: SheddingOptions): Shedder {
+  const { agentMax, lagMaxMs, random = Math.random } = options;
+  let level = 0;
+  const byAgent = createCounts();
+  const classes = classesOf(options);
 
   const refusal = (load: SheddableClass, reason: RefusalReason): AppError => {
     shed.inc({ class: load, reason });

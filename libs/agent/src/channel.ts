@@ -51,106 +51,108 @@ const retryMaxMs = 60_000;
 const messageBytesMax = 512 * 1024;
 
 /** Keeps one agent's channel open and answers its live queries until stopped. */
-export function openChannel(options: ChannelOptions): Channel {
-  const { retryMs = 5_000, openMs = 30_000, onState = () => {} } = options;
-  let socket: WebSocket | null = null;
-  let stopped = false;
-  let attempt = 0;
-  let timer: NodeJS.Timeout | undefined;
-  let dead: NodeJS.Timeout | undefined;
-  const queries = new Map<string, AbortController>();
-  const figures = { answered: 0, cancelled: 0 };
+export const openChannel = (options: ChannelOptions): Channel => new OpenChannel(options);
 
-  const connect = () => {
-    const own = newSocket(options);
-    socket = own;
-    dead = setTimeout(() => own.terminate(), openMs);
-    dead.unref();
-    const alive = () => {
-      if (dead) dead.refresh();
-    };
+class OpenChannel implements Channel {
+  answered = 0;
+  cancelled = 0;
+  readonly #options: ChannelOptions;
+  readonly #queries = new Map<string, AbortController>();
+  #socket: WebSocket | null = null;
+  #isStopped = false;
+  #attempt = 0;
+  #retry: NodeJS.Timeout | undefined;
+  #dead: NodeJS.Timeout | undefined;
+
+  readonly stop = (): void => {
+    this.#isStopped = true;
+    clearTimeout(this.#retry);
+    clearTimeout(this.#dead);
+    const last = this.#socket;
+    last?.close(1000);
+    // A gateway that hangs does not answer the close.
+    setTimeout(() => last?.terminate(), 2_000).unref();
+  };
+
+  constructor(options: ChannelOptions) {
+    this.#options = options;
+    this.#connect();
+  }
+
+  get connected(): boolean {
+    return this.#socket?.readyState === WebSocket.OPEN;
+  }
+
+  get inFlight(): number {
+    return this.#queries.size;
+  }
+
+  #connect(): void {
+    const own = newSocket(this.#options);
+    this.#socket = own;
+    this.#terminateAfter(own, this.#options.openMs ?? 30_000);
     own.on("open", () => {
-      attempt = 0;
-      clearTimeout(dead);
-      dead = setTimeout(() => own.terminate(), deadMs);
-      dead.unref();
-      onState("connected", 0);
+      this.#attempt = 0;
+      this.#terminateAfter(own, deadMs);
+      this.#options.onState?.("connected", 0);
     });
-    own.on("ping", alive);
+    own.on("ping", () => this.#dead?.refresh());
     own.on("message", (data: Buffer) => {
-      alive();
-      receive(own, data);
+      this.#dead?.refresh();
+      this.#receive(own, data);
     });
     own.on("error", () => {
       // The error's cause shows in the close event that follows.
     });
-    own.on("close", (code) => {
-      clearTimeout(dead);
-      for (const query of queries.values()) query.abort();
-      queries.clear();
-      if (socket !== own) return;
-      socket = null;
-      onState("closed", code);
-      if (stopped) return;
-      // Each agent waits for a random time, so that a fleet does not come back all at once.
-      timer = setTimeout(connect, Math.random() * Math.min(retryMaxMs, retryMs * 2 ** Math.min(attempt++, 10)));
-    });
-  };
+    own.on("close", (code) => this.#closed(own, code));
+  }
 
-  const receive = (own: WebSocket, data: Buffer) => {
+  #terminateAfter(own: WebSocket, ms: number): void {
+    clearTimeout(this.#dead);
+    this.#dead = setTimeout(() => own.terminate(), ms).unref();
+  }
+
+  #closed(own: WebSocket, code: number): void {
+    clearTimeout(this.#dead);
+    for (const query of this.#queries.values()) query.abort();
+    this.#queries.clear();
+    if (this.#socket !== own) return;
+    this.#socket = null;
+    this.#options.onState?.("closed", code);
+    if (this.#isStopped) return;
+    const longestMs = (this.#options.retryMs ?? 5_000) * 2 ** Math.min(this.#attempt++, 10);
+    // Each agent waits for a random time, so that a fleet does not come back all at once.
+    this.#retry = setTimeout(() => this.#connect(), Math.random() * Math.min(retryMaxMs, longestMs));
+  }
+
+  #receive(own: WebSocket, data: Buffer): void {
     const head = decodeAgentFrame(data)?.head;
     if (head?.type === "reconnect") {
-      const leave = setTimeout(() => own.close(1000), Number(head.afterMs) || 0);
-      leave.unref();
+      setTimeout(() => own.close(1000), Number(head.afterMs) || 0).unref();
     } else if (head?.type === "cancel") {
-      queries.get(String(head.id))?.abort();
-      queries.delete(String(head.id));
-      figures.cancelled += 1;
-    } else if (head?.type === "query") void begin(own, String(head.id), head);
-  };
+      this.#queries.get(String(head.id))?.abort();
+      this.#queries.delete(String(head.id));
+      this.cancelled += 1;
+    } else if (head?.type === "query") void this.#answer(own, String(head.id), head);
+  }
 
-  const begin = async (own: WebSocket, id: string, head: AgentFrame["head"]): Promise<void> => {
+  async #answer(own: WebSocket, id: string, head: AgentFrame["head"]): Promise<void> {
     const fails = (code: string) => own.send(encodeAgentFrame({ type: "error", id, code }));
     // The platform sends no more; a gateway that does is not obeyed.
-    if (queries.size >= agentQueriesMax || queries.has(id)) return fails("device_busy");
+    if (this.#queries.size >= agentQueriesMax || this.#queries.has(id)) return fails("device_busy");
     const query = new AbortController();
-    queries.set(id, query);
-    const said = await options
+    this.#queries.set(id, query);
+    const said = await this.#options
       .answer(String(head.operation), fieldsOf(head.params), query.signal)
       .catch(() => ({ code: "query_failed" }));
-    if (said === null || queries.get(id) !== query) return;
-    queries.delete(id);
+    if (said === null || this.#queries.get(id) !== query) return;
+    this.#queries.delete(id);
     if (own.readyState !== WebSocket.OPEN) return;
     if ("code" in said) return fails(said.code);
-    figures.answered += 1;
+    this.answered += 1;
     const text = "text" in said ? said.text : JSON.stringify(said.reply);
     for (const frame of chunksOf(id, Buffer.from(text))) own.send(frame);
-  };
-
-  connect();
-  return {
-    get connected() {
-      return socket?.readyState === WebSocket.OPEN;
-    },
-    get inFlight() {
-      return queries.size;
-    },
-    get answered() {
-      return figures.answered;
-    },
-    get cancelled() {
-      return figures.cancelled;
-    },
-    stop() {
-      stopped = true;
-      clearTimeout(timer);
-      clearTimeout(dead);
-      const last = socket;
-      last?.close(1000);
-      // A gateway that hangs does not answer the close.
-      setTimeout(() => last?.terminate(), 2_000).unref();
-    },
-  };
+  }
 }
 
 function newSocket({ baseUrl, agentId, token, ca, proxyOf }: ChannelOptions): WebSocket {

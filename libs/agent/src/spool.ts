@@ -39,111 +39,139 @@ type Position = { segment: number; offset: number };
 const segmentBytes = 2 * 1024 * 1024;
 
 /** Lines that wait to be sent, in append-only files of a folder, at most `bytesMax` of them. */
-export function openSpool(folder: string, bytesMax: number): Spool {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const pathOf = (segment: number) => join(folder, `${String(segment).padStart(10, "0")}.jsonl`);
-  const headPath = join(folder, "head.json");
-  let segments = readdirSync(folder)
-    .map((name) => Number(/^(\d{10})\.jsonl$/.exec(name)?.[1]))
-    .filter((each) => each > 0)
-    .sort((a, b) => a - b);
-  const sizes = new Map(segments.map((each) => [each, statSync(pathOf(each)).size]));
-  let head = readHead(headPath);
-  let dropped = 0;
-  let cached: { segment: number; bytes: Buffer } | null = null;
-  if (head.segment < (segments[0] ?? 0)) head = { segment: segments[0] ?? 0, offset: 0 };
-  // A crash may have left half a line at the end: a new file follows it.
-  let tail = { segment: (segments.at(-1) ?? head.segment) + 1, fd: -1 };
+export const openSpool = (folder: string, bytesMax: number): Spool => new FileSpool(folder, bytesMax);
 
-  const remove = (segment: number) => {
-    rmSync(pathOf(segment), { force: true });
-    sizes.delete(segment);
-    segments = segments.filter((each) => each !== segment);
-  };
+class FileSpool implements Spool {
+  readonly #folder: string;
+  readonly #bytesMax: number;
+  readonly #headPath: string;
+  /** Bytes of each file. */
+  readonly #sizes: Map<number, number>;
+  /** Numbers of the files, oldest first. */
+  #segments: number[];
+  #head: Position;
+  #tail: { segment: number; fd: number };
+  #dropped = 0;
+  #cached: { segment: number; bytes: Buffer } | null = null;
 
-  const storeHead = (position: Position) => {
-    writeFileSync(`${headPath}.new`, JSON.stringify(position), { mode: 0o600, flush: true });
-    renameSync(`${headPath}.new`, headPath);
-    head = position;
-  };
+  constructor(folder: string, bytesMax: number) {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    this.#folder = folder;
+    this.#bytesMax = bytesMax;
+    this.#headPath = join(folder, "head.json");
+    this.#segments = readdirSync(folder)
+      .map((name) => Number(/^(\d{10})\.jsonl$/.exec(name)?.[1]))
+      .filter((each) => each > 0)
+      .sort((a, b) => a - b);
+    this.#sizes = new Map(this.#segments.map((each) => [each, statSync(this.#pathOf(each)).size]));
+    const [oldest = 0] = this.#segments;
+    const stored = readHead(this.#headPath);
+    this.#head = stored.segment < oldest ? { segment: oldest, offset: 0 } : stored;
+    // A crash may have left half a line at the end: a new file follows it.
+    this.#tail = { segment: (this.#segments.at(-1) ?? this.#head.segment) + 1, fd: -1 };
+  }
 
-  const waiting = () => {
+  get bytes(): number {
     let bytes = 0;
-    for (const [segment, size] of sizes) if (segment >= head.segment) bytes += size;
-    return bytes - (sizes.has(head.segment) ? head.offset : 0);
-  };
+    for (const [segment, size] of this.#sizes) if (segment >= this.#head.segment) bytes += size;
+    return bytes - (this.#sizes.has(this.#head.segment) ? this.#head.offset : 0);
+  }
 
-  const dropOldest = () => {
-    const [oldest] = segments;
+  get isFull(): boolean {
+    return this.bytes >= this.#bytesMax - segmentBytes;
+  }
+
+  takeDropped(): number {
+    const count = this.#dropped;
+    this.#dropped = 0;
+    return count;
+  }
+
+  append(lines: readonly string[]): void {
+    if (lines.length === 0) return;
+    const bytes = Buffer.from(`${lines.join("\n")}\n`);
+    while (this.#segments.length > 0 && this.bytes + bytes.length > this.#bytesMax) this.#dropOldest();
+    if (this.#tail.fd >= 0 && this.#sizeOf(this.#tail.segment) + bytes.length > segmentBytes) this.#rotate();
+    if (this.#tail.fd < 0) this.#openTail();
+    const { segment, fd } = this.#tail;
+    writeSync(fd, bytes);
+    fsyncSync(fd);
+    this.#sizes.set(segment, this.#sizeOf(segment) + bytes.length);
+    if (this.#cached?.segment === segment) this.#cached = null;
+  }
+
+  next(linesMax: number, bytesMax: number): SpoolBatch | null {
+    for (;;) {
+      const segment = this.#segments.find((each) => each >= this.#head.segment);
+      if (segment === undefined) return null;
+      const offset = segment === this.#head.segment ? this.#head.offset : 0;
+      const found = linesOf(this.#read(segment).subarray(offset), linesMax, bytesMax);
+      if (found.length > 0) return this.#batchOf(segment, offset, found);
+      if (segment === this.#tail.segment) return null;
+      this.#remove(segment);
+      this.#storeHead({ segment: segment + 1, offset: 0 });
+    }
+  }
+
+  #pathOf(segment: number): string {
+    return join(this.#folder, `${String(segment).padStart(10, "0")}.jsonl`);
+  }
+
+  #sizeOf(segment: number): number {
+    return this.#sizes.get(segment) ?? 0;
+  }
+
+  #read(segment: number): Buffer {
+    if (this.#cached?.segment !== segment) this.#cached = { segment, bytes: readFileSync(this.#pathOf(segment)) };
+    return this.#cached.bytes;
+  }
+
+  #remove(segment: number): void {
+    rmSync(this.#pathOf(segment), { force: true });
+    this.#sizes.delete(segment);
+    this.#segments = this.#segments.filter((each) => each !== segment);
+  }
+
+  #storeHead(position: Position): void {
+    writeFileSync(`${this.#headPath}.new`, JSON.stringify(position), { mode: 0o600, flush: true });
+    renameSync(`${this.#headPath}.new`, this.#headPath);
+    this.#head = position;
+  }
+
+  #dropOldest(): void {
+    const [oldest] = this.#segments;
     if (oldest === undefined) return;
-    if (oldest === tail.segment) rotate();
-    const from = oldest === head.segment ? head.offset : 0;
-    dropped += linesOf(readFileSync(pathOf(oldest)).subarray(from)).length;
-    remove(oldest);
-    storeHead({ segment: segments[0] ?? tail.segment, offset: 0 });
-  };
+    if (oldest === this.#tail.segment) this.#rotate();
+    const from = oldest === this.#head.segment ? this.#head.offset : 0;
+    this.#dropped += linesOf(readFileSync(this.#pathOf(oldest)).subarray(from)).length;
+    this.#remove(oldest);
+    this.#storeHead({ segment: this.#segments[0] ?? this.#tail.segment, offset: 0 });
+  }
 
-  const rotate = () => {
-    if (tail.fd >= 0) closeSync(tail.fd);
-    tail = { segment: tail.segment + 1, fd: -1 };
-  };
+  #rotate(): void {
+    if (this.#tail.fd >= 0) closeSync(this.#tail.fd);
+    this.#tail = { segment: this.#tail.segment + 1, fd: -1 };
+  }
 
-  const openTail = () => {
-    tail.fd = openSync(pathOf(tail.segment), "ax", 0o600);
-    segments.push(tail.segment);
-    sizes.set(tail.segment, 0);
-    const own = openSync(folder, "r");
+  #openTail(): void {
+    const { segment } = this.#tail;
+    this.#tail.fd = openSync(this.#pathOf(segment), "ax", 0o600);
+    this.#segments.push(segment);
+    this.#sizes.set(segment, 0);
+    const own = openSync(this.#folder, "r");
     fsyncSync(own);
     closeSync(own);
-  };
+  }
 
-  return {
-    get bytes() {
-      return waiting();
-    },
-    get isFull() {
-      return waiting() >= bytesMax - segmentBytes;
-    },
-    takeDropped() {
-      const count = dropped;
-      dropped = 0;
-      return count;
-    },
-    append(lines) {
-      if (lines.length === 0) return;
-      const bytes = Buffer.from(`${lines.join("\n")}\n`);
-      while (segments.length > 0 && waiting() + bytes.length > bytesMax) dropOldest();
-      if (tail.fd >= 0 && (sizes.get(tail.segment) ?? 0) + bytes.length > segmentBytes) rotate();
-      if (tail.fd < 0) openTail();
-      writeSync(tail.fd, bytes);
-      fsyncSync(tail.fd);
-      sizes.set(tail.segment, (sizes.get(tail.segment) ?? 0) + bytes.length);
-      if (cached?.segment === tail.segment) cached = null;
-    },
-    next(linesMax, limit) {
-      for (;;) {
-        const segment = segments.find((each) => each >= head.segment);
-        if (segment === undefined) return null;
-        const offset = segment === head.segment ? head.offset : 0;
-        cached = cached?.segment === segment ? cached : { segment, bytes: readFileSync(pathOf(segment)) };
-        const found = linesOf(cached.bytes.subarray(offset), linesMax, limit);
-        if (found.length > 0) return batchOf(segment, offset, found);
-        if (segment === tail.segment) return null;
-        remove(segment);
-        storeHead({ segment: segment + 1, offset: 0 });
-      }
-    },
-  };
-
-  function batchOf(segment: number, offset: number, found: readonly Buffer[]): SpoolBatch {
+  #batchOf(segment: number, offset: number, found: readonly Buffer[]): SpoolBatch {
     return {
       lines: found.map((line) => line.toString("utf8")),
       key: `${segment}-${offset}-${found.length}`,
-      done(count = found.length) {
+      done: (count = found.length) => {
         // Dropped meanwhile: there was no room.
-        if (!sizes.has(segment)) return;
+        if (!this.#sizes.has(segment)) return;
         const bytes = found.slice(0, count).reduce((sum, line) => sum + line.length + 1, 0);
-        storeHead({ segment, offset: offset + bytes });
+        this.#storeHead({ segment, offset: offset + bytes });
       },
     };
   }

@@ -37,18 +37,51 @@ export type GithubOptions = {
 };
 
 /** Releases of a repository by the GitHub REST API (2022-11-28), or by a host that answers alike. */
-export function githubSource({ egress, apiUrl, repository, token }: GithubOptions): ReleaseSource {
-  const base = `${withoutTrailing(apiUrl, "/")}/repos/${repository}`;
-  const headers = {
-    "user-agent": "muster-agent-release",
-    "x-github-api-version": "2022-11-28",
-    ...(token === null ? {} : { authorization: `Bearer ${token}` }),
-  };
+export const githubSource = (options: GithubOptions): ReleaseSource => new GithubSource(options);
 
-  /** A page of the API and the URL of the next one; null when there is nothing there. */
-  async function request(url: string): Promise<{ body: unknown; next: string | null } | null> {
-    const reply = await guardedRequest(egress, url, {
-      headers: { ...headers, accept: "application/vnd.github+json" },
+/** A page of the API and the URL of the next one. */
+type ApiPage = { body: unknown; next: string | null };
+
+class GithubSource implements ReleaseSource {
+  readonly name = "github";
+  readonly #egress: Egress;
+  readonly #base: string;
+  readonly #token: string | null;
+  readonly #headers: Record<string, string>;
+
+  constructor({ egress, apiUrl, repository, token }: GithubOptions) {
+    this.#egress = egress;
+    this.#base = `${withoutTrailing(apiUrl, "/")}/repos/${repository}`;
+    this.#token = token;
+    this.#headers = {
+      "user-agent": "muster-agent-release",
+      "x-github-api-version": "2022-11-28",
+      ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+    };
+  }
+
+  async find(wanted: string | null): Promise<SourceRelease | null> {
+    if (wanted !== null) {
+      for (const tag of [`v${wanted}`, wanted]) {
+        const found = await this.#request(`${this.#base}/releases/tags/${encodeURIComponent(tag)}`);
+        const parsed = found && release.parse(found.body);
+        if (parsed && !parsed.draft) return this.#shown(wanted, parsed);
+      }
+    }
+    const [newest] = (await this.#published())
+      .flatMap((each) => {
+        const version = parseVersion(each.tag_name);
+        const isWanted = wanted === null ? version !== null && isStable(each, version) : version === wanted;
+        return version !== null && isWanted ? [{ version, each }] : [];
+      })
+      .sort((a, b) => compareVersions(b.version, a.version));
+    return newest ? this.#shown(newest.version, newest.each) : null;
+  }
+
+  /** Null when there is nothing there. */
+  async #request(url: string): Promise<ApiPage | null> {
+    const reply = await guardedRequest(this.#egress, url, {
+      headers: { ...this.#headers, accept: "application/vnd.github+json" },
       maxBytes: pageBytes,
       timeoutMs: apiTimeoutMs,
       totalMs: 2 * apiTimeoutMs,
@@ -62,13 +95,14 @@ export function githubSource({ egress, apiUrl, repository, token }: GithubOption
   }
 
   /** All releases that are published, page by page. */
-  async function published(): Promise<GithubRelease[]> {
+  async #published(): Promise<GithubRelease[]> {
     const all: GithubRelease[] = [];
-    let next: string | null = `${base}/releases?per_page=100`;
+    const { origin } = new URL(this.#base);
+    let next: string | null = `${this.#base}/releases?per_page=100`;
     for (let page = 0; next !== null && page < pagesMax; page++) {
       // The token is sent to the API alone, wherever a page points.
-      if (new URL(next).origin !== new URL(base).origin) throw new SourceFailed("its next page is on another host");
-      const reply: Awaited<ReturnType<typeof request>> = await request(next);
+      if (new URL(next).origin !== origin) throw new SourceFailed("its next page is on another host");
+      const reply: ApiPage | null = await this.#request(next);
       if (reply === null) throw new SourceFailed("answered 404: there is no such repository");
       all.push(...z.array(release).parse(reply.body));
       next = reply.next;
@@ -76,48 +110,26 @@ export function githubSource({ egress, apiUrl, repository, token }: GithubOption
     return all.filter(({ draft }) => !draft);
   }
 
-  const fileOf = (each: z.output<typeof asset>): SourceFile => ({
-    name: each.name,
-    size: each.size ?? null,
-    sha256: /^sha256:([0-9a-f]{64})$/.exec(each.digest ?? "")?.[1] ?? null,
-    url: each.browser_download_url,
-    async open() {
-      // A private repository's file is available through the API only.
-      const reply = await guardedRequest(egress, token === null ? each.browser_download_url : each.url, {
-        headers: { ...headers, accept: "application/octet-stream" },
-      });
-      if (reply.status !== 200) await refuse(reply);
-      return reply.body;
-    },
-  });
+  #shown(version: string, { prerelease, html_url, assets }: GithubRelease): SourceRelease {
+    return { version, prerelease, notesUrl: html_url ?? null, files: assets.map((each) => this.#fileOf(each)) };
+  }
 
-  const shown = (version: string, each: GithubRelease): SourceRelease => ({
-    version,
-    prerelease: each.prerelease,
-    notesUrl: each.html_url ?? null,
-    files: each.assets.map(fileOf),
-  });
-
-  return {
-    name: "github",
-    async find(wanted) {
-      if (wanted !== null) {
-        for (const tag of [`v${wanted}`, wanted]) {
-          const found = await request(`${base}/releases/tags/${encodeURIComponent(tag)}`);
-          const parsed = found && release.parse(found.body);
-          if (parsed && !parsed.draft) return shown(wanted, parsed);
-        }
-      }
-      const [newest] = (await published())
-        .flatMap((each) => {
-          const version = parseVersion(each.tag_name);
-          const isWanted = wanted === null ? version !== null && isStable(each, version) : version === wanted;
-          return version !== null && isWanted ? [{ version, each }] : [];
-        })
-        .sort((a, b) => compareVersions(b.version, a.version));
-      return newest ? shown(newest.version, newest.each) : null;
-    },
-  };
+  #fileOf(each: z.output<typeof asset>): SourceFile {
+    return {
+      name: each.name,
+      size: each.size ?? null,
+      sha256: /^sha256:([0-9a-f]{64})$/.exec(each.digest ?? "")?.[1] ?? null,
+      url: each.browser_download_url,
+      open: async () => {
+        // A private repository's file is available through the API only.
+        const reply = await guardedRequest(this.#egress, this.#token === null ? each.browser_download_url : each.url, {
+          headers: { ...this.#headers, accept: "application/octet-stream" },
+        });
+        if (reply.status !== 200) await refuse(reply);
+        return reply.body;
+      },
+    };
+  }
 }
 
 function isStable({ prerelease }: GithubRelease, version: string): boolean {
