@@ -223,6 +223,11 @@ export const errorGuide: Record<PublicCode, Guide> = {
   portal_link_not_found: { cause: "No portal link has this id.", remedy: listFirst },
   audit_stream_not_found: { cause: "No audit stream has this id in your scope.", remedy: listFirst },
   event_not_found: { cause: "No event has this id in your scope, or its retention is over.", remedy: listFirst },
+  event_type_not_found: { cause: "The organization has no own event type of this name.", remedy: listFirst },
+  event_type_exists: {
+    cause: "The organization has this event type.",
+    remedy: "Change it with PATCH, or choose another.",
+  },
   delivery_not_failed: { cause: "The delivery is pending, retrying or delivered.", remedy: readState },
   delivery_not_ended: { cause: "The delivery is pending or retrying.", remedy: "Wait for its outcome, then repeat." },
   invalid_webhook_url: {

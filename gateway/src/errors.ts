@@ -134,6 +134,8 @@ const table: Record<PublicCode, HttpError> = {
   portal_link_not_found: { status: 404 },
   audit_stream_not_found: { status: 404 },
   event_not_found: { status: 404 },
+  event_type_not_found: { status: 404 },
+  event_type_exists: { status: 409 },
   delivery_not_failed: { status: 409, text: "Only failed deliveries can be retried" },
   delivery_not_ended: { status: 409 },
   invalid_webhook_url: { status: 400, text: "Invalid webhook URL" },

@@ -3,8 +3,10 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import openapiTS, { astToString } from "openapi-typescript";
+import ts from "typescript";
 import { openApiDocument } from "../../gateway/dist/openapi/document.js";
 import { routes } from "../../gateway/dist/routes/index.js";
+import { customEventType } from "../kit/dist/index.js";
 
 const folder = fileURLToPath(new URL("src/generated/", import.meta.url));
 const note = "// Made by generate.mjs from the OpenAPI document; not edited by hand.\n";
@@ -63,8 +65,27 @@ const fields = Object.fromEntries(
   ),
 );
 
+/** `before${string}after` as a type. */
+const template = (before, after) =>
+  ts.factory.createTemplateLiteralType(ts.factory.createTemplateHead(before), [
+    ts.factory.createTemplateLiteralTypeSpan(
+      ts.factory.createKeywordTypeNode(ts.SyntaxKind.StringKeyword),
+      ts.factory.createTemplateTail(after),
+    ),
+  ]);
+
+/** Beside names of a closed list, a plain text would let every misspelt one compile. */
+const patterns = new Map([
+  [customEventType.source, template("custom.", "")],
+  ["^[a-z0-9_.]+\\.\\*$", template("", ".*")],
+]);
+const transform = ({ pattern }) => patterns.get(pattern);
+const withoutOuterType = JSON.parse(JSON.stringify(document), (_name, value) =>
+  value?.anyOf && value.type === "string" ? { ...value, type: undefined } : value,
+);
+
 mkdirSync(folder, { recursive: true });
-writeFileSync(`${folder}schema.ts`, note + astToString(await openapiTS(document)));
+writeFileSync(`${folder}schema.ts`, note + astToString(await openapiTS(withoutOuterType, { transform })));
 writeFileSync(
   `${folder}operations.ts`,
   `${note}export const repeatable: readonly string[] = ${JSON.stringify(repeatable, null, 2)};

@@ -53,6 +53,7 @@ export function rows(issue: number | null, needs: Needs, lines: string): Interfa
 function portalOf(method: string, path: string): InterfaceRow["portal"] {
   if (/^\/webhooks\/(all|portal-links)/.test(path) || !path.startsWith("/webhooks")) return null;
   if (method === "GET") return "view";
+  if (path === "/webhooks/event-types") return null;
   if (/\/rotate-(secret|signing-key)$/.test(path)) return "rotate_secrets";
   if (path.endsWith("/reveal-secret")) return "reveal_secrets";
   return /^\/webhooks(\/:id)?$/.test(path) ? "manage_webhooks" : "resend_deliveries";

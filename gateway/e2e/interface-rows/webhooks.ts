@@ -45,6 +45,8 @@ export const webhookRows: AreaRows = {
       `
     POST /webhooks/portal-links
     DELETE /webhooks/portal-links/:id
+    POST /webhooks/event-types
+    PATCH /webhooks/event-types
     POST /webhooks/:id/rotate-secret
     POST /webhooks/:id/rotate-signing-key
     POST /webhooks/:id/deliveries/:deliveryId/resend

@@ -49,6 +49,8 @@ const elsewhere = [
   "POST /webhooks/portal-links/:id/exchange",
   // Its rows are those that it appends: e2e/audit.
   "POST /audit-logs/events",
+  // Changes a type that its organization has: e2e/webhooks.
+  "PATCH /webhooks/event-types",
 ];
 /** May leave a row of more than one component: e2e/releases looks at them. */
 const ofReleases = [...ofPublishedReleases, "POST /agent-versions/rollouts/:id/complete"];

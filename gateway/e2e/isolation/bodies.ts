@@ -47,6 +47,7 @@ const bodies: Record<string, (from: Ingredients) => Record<string, unknown>> = {
   "PATCH /agent-versions/rollouts/:id": () => ({ percent: 50 }),
   "PUT /orgs/partners/me/agent-updates": () => ({ windowStart: "01:00" }),
   "PUT /orgs/organizations/:id/agent-updates": () => ({ windowStart: "01:00", windowEnd: "05:00" }),
+  "POST /webhooks/event-types": ({ name, home }) => ({ orgId: home.orgId, ...ownType(name) }),
   "POST /device-groups": ofSite,
   "POST /enrollment-keys": ofSite,
   "POST /users": newUser,
@@ -106,6 +107,11 @@ function filled(example: unknown, from: Ingredients): unknown {
 }
 
 export const queryOf = (key: string): Record<string, string> => queries[key] ?? {};
+
+const ownType = (name: string) => ({
+  type: `custom.${name.toLowerCase().replace(/[^a-z0-9]/g, "_")}`,
+  description: name,
+});
 
 function ofSite({ name, home, actor, varied }: Ingredients): Record<string, unknown> {
   const site = varied?.field === "orgId" && !actor.siteIds ? {} : { siteId: home.siteId };

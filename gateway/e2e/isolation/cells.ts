@@ -74,6 +74,8 @@ export function successOf({ route, key }: Subject): Outcome {
   if (route.path.startsWith("/sso/login/")) return refused(404, "sso_not_configured");
   if (key === "GET /sso/saml/metadata/:providerId") return refused(404, "sso_provider_not_found");
   if (key === "POST /sso/providers/:id/test") return refused(409, "sso_incomplete_provider");
+  // No organization has the type of the example.
+  if (key === "PATCH /webhooks/event-types") return refused(404, "event_type_not_found");
   // These providers are of OpenID Connect, which has no key of ours.
   if (key === "POST /sso/providers/:id/keys") return refused(400, "validation_failed");
   if (route.path.startsWith("/sso/link/") && key !== "GET /sso/link/options") {

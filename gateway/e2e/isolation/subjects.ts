@@ -81,6 +81,8 @@ const ofOrganization: Record<string, Kind> = {
   "GET /audit-logs/retention": "audit_log",
   "PATCH /audit-logs/retention": "audit_log",
   "POST /audit-logs/events": "audit_log",
+  "POST /webhooks/event-types": "webhook",
+  "PATCH /webhooks/event-types": "webhook",
 };
 
 /** Rows about the caller's own partner, and rows that answer every caller alike. */

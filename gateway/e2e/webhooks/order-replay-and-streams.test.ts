@@ -102,6 +102,35 @@ describe("a webhook over HTTP", () => {
     }
   });
 
+  it("gets events of an own type, by a pattern and a filter, which the type's schema has accepted", async () => {
+    const name = "custom.order_shipped";
+    const schema = { required: ["number"], properties: { number: { type: "integer" } } };
+    const wanted = { type: name, description: "Sent.", schema, example: { number: 1 } };
+    const made = await admin.call("POST", "/webhooks/event-types", wanted);
+    expect([made.status, made.body]).toEqual([201, expect.objectContaining({ type: name, source: "custom", schema })]);
+    expect((await admin.call("POST", "/webhooks/event-types", wanted)).body.code).toBe("event_type_exists");
+    await newWebhook({ events: ["custom.*"], filter: { labels: ["express"] } });
+    const post = (data: object) => admin.call("POST", "/events", { type: name, data });
+    const refused = await post({ number: "x" });
+    expect([refused.status, refused.body.details]).toEqual([
+      400,
+      { formErrors: [], fieldErrors: { "data.number": ["must be integer"] } },
+    ]);
+    await post({ number: 1 });
+    const { body } = await post({ number: 2, labels: ["express"] });
+    await until("the event", () => ofType(name).length > 0, patienceMs);
+    expect(ofType(name).map((each) => envelopeOf(each).id)).toEqual([body.id]);
+    const listed = await admin.call("GET", "/webhooks/event-types?source=custom");
+    expect(listed.body.data).toMatchObject([{ type: name, archived: false, example: { data: { number: 1 } } }]);
+    const archived = await admin.call("PATCH", "/webhooks/event-types", { type: name, archived: true });
+    expect([archived.status, archived.body.archived]).toEqual([200, true]);
+    expect((await post({ number: 1 })).body.code).toBe("unknown_event_type");
+    for (const filter of [{}, { siteIds: [] }, { siteIds: ["x"] }, { labels: [""] }, "all"]) {
+      const answer = await admin.call("POST", "/webhooks", { name: "x", url: receiver.url, events: ["*"], filter });
+      expect([filter, answer.status, answer.body.code]).toEqual([filter, 400, "validation_failed"]);
+    }
+  });
+
   it("gets the events of its pause on a replay of what is missing, which a dry run counts", async () => {
     const id = await newWebhook({ events: ["patch.approved"] });
     await admin.call("PATCH", `/webhooks/${id}`, { status: "paused" });

@@ -54,6 +54,7 @@ import { SavedViewService } from "@muster/proto/muster/tenancy/v1/saved_view_pb"
 import { SiteService } from "@muster/proto/muster/tenancy/v1/site_pb";
 import { DeliveryService } from "@muster/proto/muster/webhook/v1/delivery_pb";
 import { EventService } from "@muster/proto/muster/webhook/v1/event_pb";
+import { EventTypeService } from "@muster/proto/muster/webhook/v1/event_type_pb";
 import { ReplayService } from "@muster/proto/muster/webhook/v1/replay_pb";
 import { WebhookService } from "@muster/proto/muster/webhook/v1/webhook_pb";
 
@@ -104,6 +105,7 @@ const clients = {
   auditAlerts: [AlertService, "audit"],
   auditLogs: [AuditLogService, "audit"],
   webhooks: [WebhookService, "webhook-dispatcher"],
+  eventTypes: [EventTypeService, "webhook-dispatcher"],
   deliveries: [DeliveryService, "webhook-dispatcher"],
   events: [EventService, "webhook-dispatcher"],
   replays: [ReplayService, "webhook-dispatcher"],

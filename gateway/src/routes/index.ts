@@ -54,6 +54,7 @@ import { organizationRoutes } from "./tenants/organizations.ts";
 import { partnerRoutes } from "./tenants/partners.ts";
 import { siteRoutes } from "./tenants/sites.ts";
 import { webhookDeliveryRoutes } from "./webhooks/deliveries.ts";
+import { eventTypeRoutes } from "./webhooks/event-types.ts";
 import { eventRoutes } from "./webhooks/events.ts";
 import { portalLinkRoutes } from "./webhooks/portal-links.ts";
 import { webhookReplayRoutes } from "./webhooks/replays.ts";
@@ -108,6 +109,7 @@ const rows: readonly Route[] = [
   ...auditLogRoutes,
   ...auditAlertRoutes,
   ...portalLinkRoutes,
+  ...eventTypeRoutes,
   ...webhookRoutes,
   ...webhookSignatureRoutes,
   ...webhookDeliveryRoutes,

@@ -76,9 +76,14 @@ export { type AuditCsvColumn, auditCsvColumns } from "./formats/audit-columns.ts
 export { decodeCursor, encodeCursor, foreignCursor } from "./formats/cursor.ts";
 export {
   alertFiredType,
+  type CustomEventType,
+  customEventType,
+  customEventTypeMax,
   type EventType,
   eventTypes,
   healthChangedType,
+  isCustomEventType,
+  isEventPattern,
   isEventType,
   isNamedOnly,
   postedEventTypes,

@@ -1,11 +1,12 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { OutboxMessage } from "@muster/db";
-import { type EventType, type ServiceName, uuidv7 } from "@muster/kit";
+import { type CustomEventType, type EventType, type ServiceName, uuidv7 } from "@muster/kit";
 import { PlatformEventSchema } from "@muster/proto/muster/events/v1/platform_pb";
 import { encode } from "@muster/rpc";
 
 export type PlatformFact = {
-  type: EventType;
+  /** Of the catalogue, or an own type of the organization. */
+  type: EventType | CustomEventType;
   orgId: string;
   partnerId: string;
   /** Sent to the organization's webhooks unchanged; the JSON text of an object as it stands. Never a secret. */

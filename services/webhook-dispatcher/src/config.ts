@@ -112,6 +112,9 @@ export const settings = {
   WEBHOOKS_PER_ORGANIZATION: whole(100, 1, 10_000).describe(
     "Webhooks of one organization; another one is refused with 409.",
   ),
+  EVENT_TYPES_PER_ORGANIZATION: whole(200, 1, 10_000).describe(
+    "Own event types of one organization; another one is refused with 409.",
+  ),
   WEBHOOK_TESTS_PER_MINUTE: whole(10, 1, 1_000).describe(
     "Tests of one webhook in any minute; another one is refused with 429.",
   ),

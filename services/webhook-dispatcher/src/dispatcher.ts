@@ -4,6 +4,7 @@ import { type Logger, type SecretBox, secretBox } from "@muster/kit";
 import { AttentionService } from "@muster/proto/muster/common/v1/attention_pb";
 import { DeliveryService } from "@muster/proto/muster/webhook/v1/delivery_pb";
 import { EventService } from "@muster/proto/muster/webhook/v1/event_pb";
+import { EventTypeService } from "@muster/proto/muster/webhook/v1/event_type_pb";
 import { PushService } from "@muster/proto/muster/webhook/v1/push_pb";
 import { ReplayService } from "@muster/proto/muster/webhook/v1/replay_pb";
 import { WebhookService } from "@muster/proto/muster/webhook/v1/webhook_pb";
@@ -15,12 +16,14 @@ import { createWakeUp } from "./clients/wake-up.ts";
 import { Intake, type IntakeDeps } from "./commands/intake.ts";
 import type { IntakeThrottle } from "./commands/intake-throttle.ts";
 import { createOrganizationCache } from "./commands/organization-cache.ts";
+import { ownEvents } from "./commands/own-events.ts";
 import { healthLimits, healthThresholds, type settings } from "./config.ts";
 import { type MatcherDeps, startMatcher } from "./events/matcher.ts";
 import { startReplayer } from "./jobs/replayer.ts";
 import { failingWebhookSource } from "./rpc/attention.ts";
 import { deliveryService } from "./rpc/delivery.ts";
 import { eventService } from "./rpc/event.ts";
+import { eventTypeService } from "./rpc/event-type.ts";
 import { pushService } from "./rpc/push.ts";
 import { replayService } from "./rpc/replay.ts";
 import { webhookService } from "./rpc/webhook.ts";
@@ -131,7 +134,7 @@ export class Dispatcher {
 
   /** The RPCs, served in every role. */
   registrations(throttle: IntakeThrottle): Registration[] {
-    const { db, now, learnTenants, egress, sinks, config } = this.#deps;
+    const { db, log, now, learnTenants, egress, sinks, config } = this.#deps;
     const { intake, wake, box } = this;
     const tenants = { db, now, learnTenants };
     const replyBox = secretBox(encryptionKeys(config), secretPurposes.replies);
@@ -142,12 +145,14 @@ export class Dispatcher {
       retentionDays: config.WEBHOOK_RETENTION_DAYS,
       health: healthThresholds(config),
     };
+    const eventTypesPerOrganization = config.EVENT_TYPES_PER_ORGANIZATION;
     const limits = { timeoutMs: config.DELIVERY_TIMEOUT_MS, concurrency: config.PUSH_CONCURRENCY };
     const pushes = { egress, sinks, now, ...limits };
     return [
       register(WebhookService, webhookService(webhooks)),
       register(DeliveryService, deliveryService({ ...tenants, wake, testsPerMinute: config.WEBHOOK_TESTS_PER_MINUTE })),
-      register(EventService, eventService({ ...tenants, intake, throttle })),
+      register(EventService, eventService({ ...tenants, intake, throttle, own: ownEvents({ db, log }) })),
+      register(EventTypeService, eventTypeService({ ...tenants, eventTypesPerOrganization })),
       register(ReplayService, replayService({ ...tenants, wake })),
       register(PushService, pushService(pushes)),
       register(AttentionService, attentionService([failingWebhookSource({ db, now, health: webhooks.health })])),

@@ -28,7 +28,7 @@ export async function replay(io: Io, id: string, options: ReplayOptions): Promis
   const deliveryStatus = statuses.find((each) => each === status);
   if (!deliveryStatus) throw wrongUsage(`--status takes ${statuses.join(", ")}, not "${status}"`);
   const { muster } = connect(io, options);
-  const types = events ? { events: events.split(",") as Exclude<EventName, "*">[] } : {};
+  const types = events ? { events: events.split(",") as Exclude<EventName, "*" | `${string}.*`>[] } : {};
   const body = { since, deliveryStatus, dryRun, ...(until ? { until } : {}), ...types };
   show(io, options, await done(muster.POST("/api/v1/webhooks/{id}/replay", { params: { path: { id } }, body })));
 }

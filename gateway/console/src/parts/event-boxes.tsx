@@ -7,6 +7,9 @@ import type { ErrorsOf } from "./form-dialog.tsx";
 export function EventBoxes({ chosen = ["*"], errorsOf }: { chosen?: readonly string[]; errorsOf: ErrorsOf }) {
   const types = useGet("/api/v1/webhooks/event-types");
   const [isAll, setAll] = useState(chosen.includes("*"));
+  const catalogue = types.data?.data ?? [];
+  // Patterns and own types, which the catalogue does not list: unticked, they go.
+  const others = chosen.filter((each) => each !== "*" && types.data && catalogue.every(({ type }) => type !== each));
   return (
     <>
       <label>
@@ -22,10 +25,15 @@ export function EventBoxes({ chosen = ["*"], errorsOf }: { chosen?: readonly str
       {isAll ? null : (
         <fieldset className={styles.sentences}>
           <legend>Events</legend>
-          {(types.data?.data ?? []).map(({ type, description }) => (
+          {catalogue.map(({ type, description }) => (
             <label key={type}>
               <input type="checkbox" name="events" value={type} defaultChecked={chosen.includes(type)} /> {type}
               <span className="soft">{description}</span>
+            </label>
+          ))}
+          {others.map((each) => (
+            <label key={each}>
+              <input type="checkbox" name="events" value={each} defaultChecked /> {each}
             </label>
           ))}
         </fieldset>

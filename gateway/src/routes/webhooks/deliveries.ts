@@ -6,7 +6,6 @@ import {
   id,
   idOut,
   idParams,
-  listedIn,
   listQuery,
   objectIn,
   only,
@@ -19,8 +18,18 @@ import {
   timeOut,
   timestampOf,
 } from "../fields/schemas.ts";
-import { bucket, deadLetter, delivery, deliveryAttempt, deliveryStatus, queued, sentType } from "./delivery-fields.ts";
+import {
+  bucket,
+  deadLetter,
+  delivery,
+  deliveryAttempt,
+  deliveryStatus,
+  queued,
+  sentType,
+  sentTypes,
+} from "./delivery-fields.ts";
 import { deadLetterOf, deliveryAttemptOf, deliveryOf, deliveryText, queuedOf } from "./delivery-replies.ts";
+import { eventNameIn } from "./event-names.ts";
 
 const tag = "Webhooks";
 
@@ -136,7 +145,7 @@ const test = route({
   summary: "Send a test event to this webhook alone",
   params: idParams,
   body: z.object({
-    event: listedIn(sentType.options)
+    event: eventNameIn(sentTypes)
       .min(1)
       .optional()
       .meta({ description: "Type of the event.", default: "webhook.test" }),

@@ -1,9 +1,11 @@
 import { eventTypes, testEventType } from "@muster/kit";
 import { z } from "zod";
 import { idOut, objectOut, timeOut } from "../fields/schemas.ts";
+import { eventNameFilter } from "./event-names.ts";
 
 export const deliveryStatus = z.enum(["pending", "delivered", "failed", "retrying"]);
-export const sentType = z.enum([...eventTypes, testEventType]);
+export const sentTypes = [...eventTypes, testEventType];
+export const sentType = eventNameFilter(sentTypes);
 export const source = z.enum(["platform", "api"]);
 export const postedBy = z.object({ type: z.enum(["user", "api_key"]), id: z.string() });
 

@@ -132,6 +132,9 @@ export function eventTypeOf(type: EventType) {
     group: type.slice(0, type.indexOf(".")),
     description,
     source: type in emitted ? ("platform" as const) : ("posted" as const),
+    schema: null,
+    version: null,
+    archived: false,
     example: { id: exampleId, type, timestamp: exampleTime, orgId: exampleId, data },
   };
 }

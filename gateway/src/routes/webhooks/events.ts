@@ -1,7 +1,8 @@
 import { postedEventTypes } from "@muster/kit";
 import { z } from "zod";
 import { type Route, route } from "../../route/route.ts";
-import { exampleId, id, idOut, listedIn, objectIn } from "../fields/schemas.ts";
+import { exampleId, id, idOut, objectIn } from "../fields/schemas.ts";
+import { eventNameIn } from "./event-names.ts";
 
 const publish = route({
   method: "POST",
@@ -13,9 +14,10 @@ const publish = route({
     "For other parts of the platform. Stored before the reply is sent; an `id` that the organization has sent before changes nothing. " +
     "While deliveries wait for over two seconds, 503 or 429 with `Retry-After`.",
   body: z.object({
-    type: listedIn(postedEventTypes)
-      .min(1)
-      .meta({ description: "As `GET /webhooks/event-types` describes them.", example: "alert.triggered" }),
+    type: eventNameIn(postedEventTypes).min(1).meta({
+      description: "As `GET /webhooks/event-types` describes them, or an own type, whose schema `data` must meet.",
+      example: "alert.triggered",
+    }),
     orgId: id.optional().meta({ description: "Required unless the caller belongs to one organization." }),
     id: id.optional().meta({ description: "Id of the event, chosen by the emitter; without it, one is generated." }),
     data: objectIn.meta({ description: "At most 64 KiB of JSON. Sent to webhooks as it was posted." }),

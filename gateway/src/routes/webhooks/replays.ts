@@ -5,7 +5,6 @@ import {
   id,
   idOut,
   idParams,
-  listedIn,
   listQuery,
   pageOf,
   pagination,
@@ -17,7 +16,8 @@ import {
   timeOut,
   timestampOf,
 } from "../fields/schemas.ts";
-import { sentType } from "./delivery-fields.ts";
+import { sentTypes } from "./delivery-fields.ts";
+import { eventNameIn } from "./event-names.ts";
 
 const tag = "Webhooks";
 
@@ -85,7 +85,7 @@ const start = route({
       default: "failed",
     }),
     events: z
-      .array(listedIn(sentType.options))
+      .array(eventNameIn(sentTypes))
       .max(100)
       .optional()
       .meta({ description: "Event types to send again; empty for any type.", default: [] }),

@@ -1,10 +1,10 @@
-import { eventTypes, isEventType } from "@muster/kit";
 import { z } from "zod";
 import type { CodedError } from "../../http/input-errors.ts";
 import { healthFields } from "../fields/health.ts";
 import { requestHeadersIn } from "../fields/request-headers.ts";
-import { id, idOut, listedIn, nameIn, objectOut, timeOut } from "../fields/schemas.ts";
+import { id, idOut, nameIn, objectOut, timeOut } from "../fields/schemas.ts";
 import { secretIn, secretStrength } from "../fields/signing-secret.ts";
+import { subscribedEvents } from "./event-names.ts";
 
 export const webhookStatus = z.enum(["active", "paused", "failed"]);
 
@@ -39,6 +39,26 @@ const retryScheduleIn = retrySchedule.optional().meta({
   default: "standard",
 });
 
+const labelsText = "Labels as `name` or `name=value`, of which `data.labels` has one: an object or a list of texts.";
+const dimension = <T extends z.ZodType>(one: T, description: string) =>
+  z.array(one).max(100).optional().meta({ description });
+const filterFields = {
+  siteIds: dimension(id, "Sites of the organization, of which `data.siteId` is one."),
+  groupIds: dimension(id, "Groups, of which `data.groupIds` has one."),
+  labels: dimension(z.string().trim().min(1).max(200), labelsText),
+};
+const filterIn = z
+  .object(filterFields)
+  .superRefine((filter, { addIssue }) => {
+    if (Object.values(filter).some((values) => values && values.length > 0)) return;
+    addIssue({ code: "custom", message: "At least one value; null for no filter" });
+  })
+  .nullish()
+  .meta({
+    description:
+      "Which events of its types it gets: of each dimension named, one value. Others do not pass; null removes it.",
+  });
+
 export const webhook = z
   .object({
     id: idOut,
@@ -63,6 +83,10 @@ export const webhook = z
       description:
         "`webhook-signature` also has a signature of ed25519 (`v1a`), for `/.well-known/webhooks/{id}/jwks.json`.",
     }),
+    filter: z
+      .object({ siteIds: z.array(idOut), groupIds: z.array(idOut), labels: z.array(z.string()) })
+      .nullable()
+      .meta({ description: "Which events of its types it gets; null: all." }),
     successCount: z.int().meta({ description: "Number of successful deliveries." }),
     failureCount: z.int().meta({ description: "Number of deliveries with exhausted retries." }),
     lastDeliveryAt: timeOut.nullable(),
@@ -108,19 +132,30 @@ export const health = z
   })
   .meta({ id: "WebhookHealth" });
 
+export const typeSource = z.enum(["platform", "posted", "custom"]);
+
 export const eventType = z
   .object({
-    type: z.enum(eventTypes),
+    type: z.string(),
     group: z.string(),
     description: z.string().meta({ description: "The event's meaning in one sentence." }),
-    source: z.enum(["platform", "posted"]).meta({
-      description: "`posted`: only `POST /events` emits it, and its `data` is that of the request.",
+    source: typeSource.meta({
+      description:
+        "`posted`: only `POST /events` emits it, and its `data` is that of the request. `custom`: so does an own type of the organization.",
     }),
+    schema: objectOut.nullable().meta({ description: "JSON Schema (2020-12) that `data` meets; null: any object." }),
+    version: z.string().nullable(),
+    archived: z.boolean().meta({ description: "Events of it are refused." }),
     example: z
-      .object({ id: idOut, type: z.enum(eventTypes), timestamp: timeOut, orgId: idOut, data: objectOut })
+      .object({ id: idOut, type: z.string(), timestamp: timeOut, orgId: idOut, data: objectOut })
       .meta({ description: "Body of a request as the webhook receives it." }),
   })
   .meta({ id: "EventType" });
+
+/** An own type as its author sees it. */
+export const ownEventType = eventType
+  .extend({ id: idOut, orgId: idOut, createdBy: idOut, createdAt: timeOut, updatedAt: timeOut })
+  .meta({ id: "OwnEventType" });
 
 // The dispatcher checks the resolved address of a host name; errors of the URL's text are reported with the body's
 // other errors.
@@ -142,21 +177,6 @@ export const url = z
     description: "HTTPS, to a host that is public by name and by address.",
     example: "https://example.com/hook",
   });
-/** Characters that a header's value may hold (RFC 9110, section 5.5). */
-export const events = z
-  .array(listedIn(["*", ...eventTypes]))
-  .min(1)
-  .max(100)
-  .superRefine((types, { addIssue }) => {
-    if (types.includes("*") && types.some((type) => type !== "*")) {
-      addIssue({ code: "custom", message: '"*" stands alone' });
-    }
-    const unknown = [...new Set(types)].filter((type) => type !== "*" && !isEventType(type)).slice(0, 20);
-    if (unknown.length === 0) return;
-    const params: CodedError = { code: "unknown_event_type", text: "Unknown event type", facts: { types: unknown } };
-    addIssue({ code: "custom", message: `Unknown: ${unknown.join(", ")}`, params });
-  })
-  .meta({ description: '`["*"]` stands for all.' });
 const headers = requestHeadersIn.meta({
   description: 'Sent with each delivery. The value `"***"` keeps the stored one.',
 });
@@ -166,23 +186,25 @@ export const newWebhook = z.object({
   name: nameIn,
   url,
   secret: secretIn.nullish(),
-  events,
+  events: subscribedEvents,
   headers: headers.nullish(),
   ordered: z.boolean().optional(),
   retrySchedule: retryScheduleIn,
   asymmetricSignature: z.boolean().optional(),
+  filter: filterIn,
 });
 
 export const patch = z.object({
   name: nameIn.optional(),
   url: url.optional(),
   secret: secretIn.nullish().meta({ description: "Null removes it: requests are no longer signed." }),
-  events: events.optional(),
+  events: subscribedEvents.optional(),
   headers: headers.nullish(),
   status: webhookStatus.optional(),
   ordered: z.boolean().optional(),
   retrySchedule: retryScheduleIn,
   asymmetricSignature: z.boolean().optional(),
+  filter: filterIn,
 });
 export const webhookPaths = {
   name: "name",
@@ -194,4 +216,5 @@ export const webhookPaths = {
   ordered: "ordered",
   retrySchedule: "retrySchedule",
   asymmetricSignature: "asymmetricSignature",
+  filter: "filter",
 };

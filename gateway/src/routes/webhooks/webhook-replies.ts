@@ -1,4 +1,10 @@
-import type { RetryPolicy, RetrySchedule, Webhook, WebhookHealth } from "@muster/proto/muster/webhook/v1/webhook_pb";
+import type {
+  EventFilter,
+  RetryPolicy,
+  RetrySchedule,
+  Webhook,
+  WebhookHealth,
+} from "@muster/proto/muster/webhook/v1/webhook_pb";
 import type { z } from "zod";
 import { healthStatusOf } from "../fields/health.ts";
 import { timeOf, timeOrNull } from "../fields/schemas.ts";
@@ -28,6 +34,7 @@ export function webhookOf(message: Webhook | undefined): z.input<typeof webhook>
     retryPolicy: policyOf(message.retryPolicy),
     retrySchedule: scheduleOf(message.retrySchedule),
     asymmetricSignature: message.asymmetricSignature,
+    filter: filterOut(message.filter),
     successCount: Number(message.successCount),
     failureCount: Number(message.failureCount),
     lastDeliveryAt: timeOrNull(message.lastDeliveryAt),
@@ -72,6 +79,21 @@ type Schedule = z.output<typeof retrySchedule>;
 function scheduleOf(message: RetrySchedule | undefined): Schedule {
   const { name = "standard", delaysSeconds = [], jitterPercent = 0 } = message ?? {};
   return name === "" ? { delaysSeconds, jitterPercent } : retrySchedule.parse(name);
+}
+
+function filterOut(filter: EventFilter | undefined) {
+  if (!filter) return null;
+  const { siteIds, groupIds, labels } = filter;
+  return { siteIds, groupIds, labels };
+}
+
+type Filter = { siteIds?: string[] | undefined; groupIds?: string[] | undefined; labels?: string[] | undefined };
+
+/** A filter as the dispatcher takes it; nothing without one. */
+export function filterInput(filter: Filter | null | undefined) {
+  if (!filter) return {};
+  const { siteIds = [], groupIds = [], labels = [] } = filter;
+  return { filter: { siteIds, groupIds, labels } };
 }
 
 /** A schedule as the dispatcher takes it. */

@@ -1,4 +1,3 @@
-import { eventTypes } from "@muster/kit";
 import { z } from "zod";
 import { type Route, route } from "../../route/route.ts";
 import { maskOf } from "../fields/field-mask.ts";
@@ -15,11 +14,8 @@ import {
   success,
   timeOrNull,
 } from "../fields/schemas.ts";
-import { eventTypeOf } from "./event-type-examples.ts";
-
 import {
   deliveryStats,
-  eventType,
   health,
   listedWebhook,
   newWebhook,
@@ -28,7 +24,7 @@ import {
   webhookPaths,
   webhookStatus,
 } from "./webhook-fields.ts";
-import { healthOf, listedWebhookOf, scheduleInput, webhookOf } from "./webhook-replies.ts";
+import { filterInput, healthOf, listedWebhookOf, scheduleInput, webhookOf } from "./webhook-replies.ts";
 
 const tag = "Webhooks";
 
@@ -110,20 +106,11 @@ const create = route({
       ordered: body.ordered ?? false,
       retrySchedule: scheduleInput(body.retrySchedule),
       asymmetricSignature: body.asymmetricSignature ?? false,
+      ...filterInput(body.filter),
     };
     const reply = await services.webhooks.createWebhook(wanted, await rpc());
     return webhookOf(reply.webhook);
   },
-});
-
-const types = route({
-  method: "GET",
-  path: "/webhooks/event-types",
-  access: seen,
-  tag,
-  summary: "Event types that a webhook can subscribe to, each with a description and an example",
-  reply: z.object({ data: z.array(eventType) }),
-  handle: () => ({ data: eventTypes.map(eventTypeOf) }),
 });
 
 const get = route({
@@ -179,6 +166,7 @@ const update = route({
       ordered: body.ordered ?? false,
       retrySchedule: scheduleInput(body.retrySchedule),
       asymmetricSignature: body.asymmetricSignature ?? false,
+      ...filterInput(body.filter),
     };
     const wanted = { id: params.id, updateMask: maskOf(body, webhookPaths), change };
     const reply = await services.webhooks.updateWebhook(wanted, await rpc());
@@ -203,4 +191,4 @@ const remove = route({
   },
 });
 
-export const webhookRoutes: readonly Route[] = [list, listAll, create, types, get, update, remove];
+export const webhookRoutes: readonly Route[] = [list, listAll, create, get, update, remove];

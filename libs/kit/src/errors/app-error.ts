@@ -96,6 +96,8 @@ export const errorCodes = [
   "delivery_not_failed",
   "delivery_not_ended",
   "event_not_found",
+  "event_type_not_found",
+  "event_type_exists",
   "invalid_webhook_url",
   "unknown_event_type",
   "sso_not_configured",

@@ -59,3 +59,23 @@ export const postedEventTypes: readonly EventType[] = eventTypes.filter((type) =
 export function isEventType(value: string): value is EventType {
   return (eventTypes as readonly string[]).includes(value);
 }
+
+/** Own types of organizations, besides the catalogue: `custom.` and segments of lower-case letters, digits and `_`. */
+export const customEventType = /^custom(?:\.[a-z0-9_]+)+$/;
+export const customEventTypeMax = 100;
+
+export type CustomEventType = `custom.${string}`;
+
+export const isCustomEventType = (value: string): value is CustomEventType =>
+  value.length <= customEventTypeMax && customEventType.test(value);
+
+/** A pattern such as `device.*`: all types with that beginning, of which the catalogue has one, or own types. */
+export function isEventPattern(value: string): boolean {
+  if (!value.endsWith(".*") || value.length > customEventTypeMax) return false;
+  const beginning = value.slice(0, -1);
+  return (
+    beginning === "custom." ||
+    isCustomEventType(value.slice(0, -2)) ||
+    eventTypes.some((type) => type.startsWith(beginning))
+  );
+}

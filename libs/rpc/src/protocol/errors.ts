@@ -104,6 +104,8 @@ const connectCodes: Record<ErrorCode, Code> = {
   delivery_not_failed: Code.FailedPrecondition,
   delivery_not_ended: Code.FailedPrecondition,
   event_not_found: Code.NotFound,
+  event_type_not_found: Code.NotFound,
+  event_type_exists: Code.AlreadyExists,
   invalid_webhook_url: Code.InvalidArgument,
   unknown_event_type: Code.InvalidArgument,
   sso_not_configured: Code.NotFound,

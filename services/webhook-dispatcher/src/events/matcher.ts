@@ -1,7 +1,7 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import type { Bus, BusMessage } from "@muster/bus";
 import { deadLetters } from "@muster/db";
-import { counter, histogram, isEventType, isUuid, messageOf, systemCaller } from "@muster/kit";
+import { counter, histogram, isCustomEventType, isEventType, isUuid, messageOf, systemCaller } from "@muster/kit";
 import { PlatformEventSchema } from "@muster/proto/muster/events/v1/platform_pb";
 import { decode } from "@muster/rpc";
 import { type BacklogDeps, deliveriesCounter, nothingSettled, startBacklog } from "../commands/backlog.ts";
@@ -124,7 +124,7 @@ export function readEvent(message: BusMessage, deps: Pick<MatcherDeps, "now" | "
     if (!isUuid(id) || !isUuid(orgId)) return unreadable("an id is no UUID");
     const [, emitter = ""] = message.subject.split(".", 2);
     if (message.subject !== `events.${emitter}.${orgId}.${type}`) return unreadable("subject and body differ");
-    if (!isEventType(type)) return { event: null, reason: null };
+    if (!isEventType(type) && !isCustomEventType(type)) return { event: null, reason: null };
     if (!mayEmit(emitter, type)) return unreadable(`${emitter} may not emit events of this type`);
     const dataJson = event.dataJson || "{}";
     if (!isObjectText(dataJson)) return unreadable("data is no JSON object of at most 65,536 bytes");

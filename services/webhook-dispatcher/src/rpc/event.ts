@@ -1,7 +1,7 @@
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
-  AppError,
   type CallContext,
+  isCustomEventType,
   isEventType,
   isUuid,
   postedEventTypes,
@@ -13,12 +13,18 @@ import { callContext } from "@muster/rpc";
 import { checkedBefore, idempotentTx, platformEvent, type TenantReader } from "@muster/service";
 import type { Intake } from "../commands/intake.ts";
 import type { IntakeThrottle } from "../commands/intake-throttle.ts";
+import { type OwnEvents, unknownEventType } from "../commands/own-events.ts";
 import { envelopeBody, isObjectText } from "../rules/envelope.ts";
 import { posterOf } from "../rules/poster.ts";
 import { isPartnerInScope, namedOrganization, organizationNotFound, organizationOf, requireWriter } from "./guards.ts";
 import { storedEvents } from "./stored-events.ts";
 
-export type EventDeps = TenantReader & { now: () => Date; intake: Intake; throttle: Pick<IntakeThrottle, "admit"> };
+export type EventDeps = TenantReader & {
+  now: () => Date;
+  intake: Intake;
+  throttle: Pick<IntakeThrottle, "admit">;
+  own: OwnEvents;
+};
 
 /** Events of organizations: those posted by other programs are stored with their deliveries before the answer. */
 export function eventService(deps: EventDeps): ServiceImpl<typeof EventService> {
@@ -33,6 +39,7 @@ export function eventService(deps: EventDeps): ServiceImpl<typeof EventService> 
       const poster = posterOf(context.caller.actor);
       const orgId = namedOrganization(context, request.orgId);
       await deps.throttle.admit(orgId);
+      if (isCustomEventType(event.type)) await deps.own.check(context, { ...event, orgId });
       // The stored reply is part of the emitting transaction.
       if (context.meta.idempotencyKey) return publishOnce(deps, context, request, event);
       const { id, type, at } = event;
@@ -52,12 +59,14 @@ export function eventService(deps: EventDeps): ServiceImpl<typeof EventService> 
 
 type PostedEvent = { id: string; type: Parameters<typeof platformEvent>[1]["type"]; dataJson: string; at: Date };
 
+function postedType(type: string): PostedEvent["type"] {
+  if (isCustomEventType(type) || (isEventType(type) && postedEventTypes.includes(type))) return type;
+  throw unknownEventType([type]);
+}
+
 /** Reads a posted event. Throws `unknown_event_type`, `validation_failed`. */
 function readEvent(request: PublishRequest, at: Date): PostedEvent {
-  const { type } = request;
-  if (!isEventType(type) || !postedEventTypes.includes(type)) {
-    throw new AppError("unknown_event_type", "Unknown event type", { facts: { types: [type.slice(0, 100)] } });
-  }
+  const type = postedType(request.type);
   const dataJson = request.dataJson || "{}";
   if (!isObjectText(dataJson)) throw validationError({ data: ["A JSON object of at most 65,536 bytes"] });
   if (request.id !== "" && !isUuid(request.id)) throw validationError({ id: ["Must be a UUID"] });

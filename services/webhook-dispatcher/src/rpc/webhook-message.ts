@@ -2,6 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { type Health, strengthOfSealed } from "@muster/kit";
 import { type Webhook, WebhookSchema } from "@muster/proto/muster/webhook/v1/webhook_pb";
+import type { EventFilter } from "../rules/event-filter.ts";
 import { maskedValue, shownStatus } from "../rules/webhook.ts";
 import type { WebhookCounters, WebhookRow } from "../store/webhooks.ts";
 
@@ -35,6 +36,7 @@ export function webhookMessage(row: WebhookRow, counters: WebhookCounters = noCo
     ordered: row.ordered,
     retrySchedule: scheduleMessage(row),
     asymmetricSignature: row.signing_key_sealed !== null,
+    ...(row.filter ? { filter: filterMessage(row.filter) } : {}),
     ...(health ? { health } : {}),
   });
 }
@@ -44,6 +46,12 @@ function scheduleMessage({ retry_schedule: schedule }: WebhookRow) {
   if (typeof schedule === "string") return { name: schedule };
   return { delaysSeconds: [...schedule.delaysSeconds], jitterPercent: schedule.jitterPercent };
 }
+
+const filterMessage = ({ siteIds, groupIds, labels }: EventFilter) => ({
+  siteIds: [...siteIds],
+  groupIds: [...groupIds],
+  labels: [...labels],
+});
 
 /** A webhook as audit rows show it. */
 export function auditedFields(row: WebhookRow): Record<string, unknown> {
@@ -57,5 +65,6 @@ export function auditedFields(row: WebhookRow): Record<string, unknown> {
     ordered: row.ordered,
     retrySchedule: row.retry_schedule ?? "standard",
     asymmetricSignature: row.signing_key_sealed !== null,
+    filter: row.filter,
   };
 }

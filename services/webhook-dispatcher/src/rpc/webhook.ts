@@ -2,16 +2,27 @@ import { isDeepStrictEqual } from "node:util";
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
+import type { Tx } from "@muster/db";
 import { type Egress, EgressRefused, shownUrl } from "@muster/egress";
-import { AppError, clampPage, isUuid, uuidv7, validationError } from "@muster/kit";
+import { AppError, clampPage, isCustomEventType, isUuid, uuidv7, validationError } from "@muster/kit";
 import { WebhookChangeSchema, WebhookService } from "@muster/proto/muster/webhook/v1/webhook_pb";
 import { callContext } from "@muster/rpc";
 import { checkedBefore, idempotentTx, repeatedReply } from "@muster/service";
 import { earlierPosts } from "../commands/earlier-posts.ts";
 import type { Intake } from "../commands/intake.ts";
+import { unknownEventType } from "../commands/own-events.ts";
 import { type HealthThresholds, healthOf } from "../rules/health.ts";
-import { changeWebhook, newWebhook, originChanges, type StoredStatus, statuses } from "../rules/webhook.ts";
+import {
+  changeWebhook,
+  newWebhook,
+  originChanges,
+  type StoredStatus,
+  statuses,
+  type WebhookFields,
+} from "../rules/webhook.ts";
+import { unknownEventTypes } from "../store/event-types.ts";
 import { webhookHealth } from "../store/health.ts";
+import { foreignSites } from "../store/tenants.ts";
 import {
   countWebhooks,
   findWebhook,
@@ -75,6 +86,7 @@ function creation(deps: WebhookDeps): Pick<Handlers, "createWebhook" | "deleteWe
           const facts = { limit: deps.perOrganization };
           throw new AppError("limit_reached", "The organization's limit of webhooks is reached", { facts });
         }
+        await requireExisting(tx, tenant.orgId, fields);
         const row = await insertWebhook(tx, box, uuidv7(at.getTime()), owner, { ...fields, shownUrl: shown }, at);
         record(tx, context, row, "webhook.create", { changes: { before: {}, after: auditedFields(row) } }, at);
         return { webhook: webhookMessage(row) };
@@ -131,6 +143,10 @@ function changes(deps: WebhookDeps): Pick<Handlers, "updateWebhook"> {
           },
           deps,
         );
+        await requireExisting(tx, stored.org_id, {
+          events: requested.includes("events") ? after.events : [],
+          filter: requested.includes("filter") ? after.filter : null,
+        });
         const set = { statusSet: requested.includes("status"), secretSet: requested.includes("secret") };
         const row = await updateWebhook(tx, box, stored, { ...after, shownUrl: shown ?? stored.url_shown }, set, at);
         const details = differences(auditedFields(stored), auditedFields(row), {
@@ -197,6 +213,25 @@ function reads(deps: WebhookDeps): Pick<Handlers, "listWebhooks" | "getWebhook">
       return { webhook: webhookMessage(row, row, healthOf(row, deps.health, now())), stats, health };
     },
   };
+}
+
+/**
+ * Requires what a subscription names: own types of the organization, and its sites. Throws `unknown_event_type`,
+ * `validation_failed`.
+ */
+async function requireExisting(
+  tx: Tx,
+  orgId: string,
+  { events, filter }: Pick<WebhookFields, "events" | "filter">,
+): Promise<void> {
+  const unknown = await unknownEventTypes(tx, orgId, events.filter(isCustomEventType));
+  if (unknown.length > 0) throw unknownEventType(unknown);
+  const siteIds = filter?.siteIds ?? [];
+  const foreign = await foreignSites(tx, orgId, siteIds);
+  const errors = siteIds.flatMap((id, index) =>
+    foreign.has(id) ? [[`filter.siteIds.${index}`, ["Not a site of the organization"]]] : [],
+  );
+  if (errors.length > 0) throw validationError(Object.fromEntries(errors));
 }
 
 /**

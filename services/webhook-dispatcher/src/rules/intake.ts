@@ -1,4 +1,5 @@
 import { deliveryId } from "./envelope.ts";
+import type { EventFilter } from "./event-filter.ts";
 import type { Poster } from "./poster.ts";
 import { keysOf, mayHoldAtHost, partnerRoom } from "./shares.ts";
 import { subscribes } from "./subscription.ts";
@@ -32,6 +33,7 @@ export type IntakeHook = {
   partner_id: string;
   host: string;
   events: string[];
+  filter: EventFilter | null;
   ordered: boolean;
   generation: number;
   /** Differs after any change of its row. */

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { AppError, type FieldErrors, isEventType, validationError } from "@muster/kit";
+import { AppError, type FieldErrors, isCustomEventType, isEventType, validationError } from "@muster/kit";
 
 export const replayStatuses = ["failed", "delivered", "all", "missing"] as const;
 export type ReplayStatus = (typeof replayStatuses)[number];
@@ -25,7 +25,7 @@ export function replayWanted(input: ReplayInput, now: Date): ReplayWanted {
   const events = [...new Set(input.events)];
   if (events.length > maxEvents) errors.events = [`At most ${maxEvents}`];
   if (Object.keys(errors).length > 0 || !input.since || !status) throw validationError(errors);
-  const unknown = events.filter((type) => !isEventType(type));
+  const unknown = events.filter((type) => !isEventType(type) && !isCustomEventType(type));
   if (unknown.length > 0) {
     throw new AppError("unknown_event_type", "Unknown event type", { facts: { types: unknown.slice(0, 20) } });
   }

@@ -17,6 +17,7 @@ const stored: WebhookFields = {
   status: "active",
   retrySchedule: "standard",
   asymmetricSignature: false,
+  filter: null,
 };
 const limits = { retentionDays: 4 };
 const patch = (change: Partial<WebhookInput>): WebhookInput => ({ ...good, status: "", ...change });

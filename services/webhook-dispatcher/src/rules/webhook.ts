@@ -1,6 +1,8 @@
 import {
   AppError,
   type FieldErrors,
+  isCustomEventType,
+  isEventPattern,
   isEventType,
   maxRequestHeaders,
   nameError,
@@ -9,6 +11,7 @@ import {
   signingSecretError,
   validationError,
 } from "@muster/kit";
+import { type EventFilter, filterOf } from "./event-filter.ts";
 import { type RetrySchedule, type RetryScheduleInput, retryScheduleError, retryScheduleOf } from "./retry-schedule.ts";
 
 export type Header = RequestHeader;
@@ -32,6 +35,8 @@ export type WebhookFields = {
   retrySchedule: RetrySchedule;
   /** Requests are also signed with ed25519, as v1a. */
   asymmetricSignature: boolean;
+  /** Which events of its types it gets; null: all. */
+  filter: EventFilter | null;
 };
 
 export type WebhookInput = {
@@ -44,6 +49,7 @@ export type WebhookInput = {
   ordered: boolean;
   retrySchedule?: RetryScheduleInput | undefined;
   asymmetricSignature?: boolean | undefined;
+  filter?: EventFilter | undefined;
 };
 
 export type WebhookLimits = {
@@ -62,6 +68,7 @@ export const webhookPaths = [
   "ordered",
   "retrySchedule",
   "asymmetricSignature",
+  "filter",
 ] as const;
 
 /** Replaces header values in replies; when a client sends it back, the stored value is kept. */
@@ -84,6 +91,7 @@ export function newWebhook(input: Omit<WebhookInput, "status">, limits: WebhookL
     ordered: input.ordered,
     retrySchedule: retryScheduleOf(input.retrySchedule, errors),
     asymmetricSignature: input.asymmetricSignature ?? false,
+    filter: filterOf(input.filter, errors),
   };
   requireRetryable(fields, limits, errors);
   done(errors);
@@ -113,6 +121,7 @@ export function changeWebhook(
     if (path === "ordered") changed.ordered = input.ordered;
     if (path === "retrySchedule") changed.retrySchedule = retryScheduleOf(input.retrySchedule, errors);
     if (path === "asymmetricSignature") changed.asymmetricSignature = input.asymmetricSignature ?? false;
+    if (path === "filter") changed.filter = filterOf(input.filter, errors);
     if (path === "status") changed.status = statusOf(input.status, errors);
   }
   if (originChanges(stored, changed)) requireAnew(stored, requested, input, errors);
@@ -196,7 +205,8 @@ function eventsOf(requested: readonly string[], errors: FieldErrors): string[] {
     if (events.length > 1) errors.events = ['"*" stands alone'];
     return [anyEvent];
   }
-  const unknown = events.filter((type) => !isEventType(type));
+  const isAllowed = (type: string) => isEventType(type) || isEventPattern(type) || isCustomEventType(type);
+  const unknown = events.filter((type) => !isAllowed(type));
   if (unknown.length > 0) {
     throw new AppError("unknown_event_type", "Unknown event type", { facts: { types: unknown.slice(0, 20) } });
   }

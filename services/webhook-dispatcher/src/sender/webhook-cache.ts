@@ -43,7 +43,7 @@ export function webhookCache(box: SecretBox) {
         SELECT id, org_id, partner_id, name, url_sealed, url_shown, secret_sealed, previous_secret_sealed,
                previous_secret_until, headers_sealed, header_names, events, status, retry_policy, retry_schedule, ordered,
                generation, created_by, created_at, updated_at, signing_key_sealed, previous_signing_key_sealed,
-               previous_signing_key_until
+               previous_signing_key_until, filter
         FROM webhooks WHERE id = ANY (${[...stale]}::uuid[])`);
       for (const row of rows) {
         cached.delete(row.id);

@@ -1,8 +1,8 @@
 import { plainArray, sql, type Tx } from "@muster/db";
 import { deliveryId } from "../rules/envelope.ts";
+import type { EventFilter } from "../rules/event-filter.ts";
 import type { Poster } from "../rules/poster.ts";
-import { subscribes } from "../rules/subscription.ts";
-import { anyEvent } from "../rules/webhook.ts";
+import { matchesType, subscribes } from "../rules/subscription.ts";
 
 /** `seq` is its position in the stream; 0 where that does not matter. */
 export type MatchedEvent = {
@@ -15,7 +15,14 @@ export type MatchedEvent = {
   seq: number;
   traceparent?: string | null;
 };
-export type Subscriber = { id: string; org_id: string; partner_id: string; events: string[]; ordered: boolean };
+export type Subscriber = {
+  id: string;
+  org_id: string;
+  partner_id: string;
+  events: string[];
+  filter: EventFilter | null;
+  ordered: boolean;
+};
 
 /**
  * Active webhooks of these organizations. Read in each batch, so that a webhook just made, paused or changed counts at
@@ -23,14 +30,15 @@ export type Subscriber = { id: string; org_id: string; partner_id: string; event
  */
 export function subscribersOf(tx: Tx, orgIds: readonly string[]): Promise<Subscriber[]> {
   return tx.query<Subscriber>(sql`
-    SELECT id, org_id, partner_id, events, ordered FROM webhooks
+    SELECT id, org_id, partner_id, events, filter, ordered FROM webhooks
     WHERE org_id = ANY (${plainArray(orgIds)}::uuid[]) AND status = 'active' AND deleted_at IS NULL AND stopped_at IS NULL`);
 }
 
 /** Whether any of these webhooks subscribes to an event. */
 export function wantedBy(subscribers: readonly Subscriber[]): (event: MatchedEvent) => boolean {
-  const types = new Set(subscribers.flatMap((hook) => hook.events.map((type) => `${hook.org_id}/${type}`)));
-  return ({ orgId, type }) => types.has(`${orgId}/${type}`) || types.has(`${orgId}/${anyEvent}`);
+  const eventsOf = new Map<string, string[][]>();
+  for (const { org_id: orgId, events } of subscribers) eventsOf.set(orgId, [...(eventsOf.get(orgId) ?? []), events]);
+  return ({ orgId, type }) => (eventsOf.get(orgId) ?? []).some((events) => matchesType(events, type));
 }
 
 /**

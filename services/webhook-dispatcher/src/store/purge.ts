@@ -32,6 +32,7 @@ export const purgePlan: PurgePlan = async (tx, tenant) => {
     whole("webhook_event_keys", organizations),
     whole("dead_letter", sql`subject LIKE 'events.%' AND ${unreadable}`),
     whole("webhook_organizations"),
+    { table: "webhook_event_types", where },
     { table: "webhooks", where },
   ];
 };

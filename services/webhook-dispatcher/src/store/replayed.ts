@@ -1,7 +1,8 @@
 import { type Query, sql, type Tx } from "@muster/db";
 import { alertFiredType, healthChangedType } from "@muster/kit";
+import { dataOf } from "../rules/envelope.ts";
+import { type EventFilter, passes } from "../rules/event-filter.ts";
 import type { ReplayStatus } from "../rules/replay.ts";
-import { anyEvent } from "../rules/webhook.ts";
 
 /** What a replay selects, and up to where it has read. */
 export type Selection = {
@@ -29,9 +30,18 @@ export type Found = {
 
 /** The next rows of the selection's time, oldest first, matching or not: that bounds what one statement reads. */
 export function nextOf(tx: Tx, selection: Selection, most: number): Promise<Found[]> {
-  return tx.query<Found>(
-    selection.status_filter === "missing" ? missing(selection, most) : deliveries(selection, most),
-  );
+  return selection.status_filter === "missing"
+    ? missingOf(tx, selection, most)
+    : tx.query<Found>(deliveries(selection, most));
+}
+
+/** Events without a delivery that the webhook's types and filter let pass; a filter is applied here, as in matching. */
+async function missingOf(tx: Tx, selection: Selection, most: number): Promise<Found[]> {
+  const rows = await tx.query<Found & { filter: EventFilter | null; body: string | null }>(missing(selection, most));
+  return rows.map(({ filter, body, ...found }) => {
+    if (filter === null || body === null || passes(filter, dataOf(body))) return found;
+    return { ...found, matches: false, has_body: false };
+  });
 }
 
 const isOfTypes = (type: Query, events: readonly string[]) =>
@@ -71,11 +81,15 @@ function missing({ webhook_id: webhookId, org_id: orgId, ...selection }: Selecti
       : sql`(e.occurred_at, e.id) > (${at}::timestamptz, ${id}::uuid)`;
   return sql`
     WITH subscribed AS MATERIALIZED (
-      SELECT events FROM webhooks WHERE id = ${webhookId}
+      SELECT filter, ARRAY(SELECT e FROM unnest(events) AS e WHERE e NOT LIKE '%*') AS types,
+             -- '' of "*" begins every type.
+             ARRAY(SELECT left(e, -1) FROM unnest(events) AS e WHERE e LIKE '%*') AS beginnings
+      FROM webhooks WHERE id = ${webhookId}
     ), next AS MATERIALIZED (
       SELECT e.id, e.occurred_at, e.type,
              e.listed AND e.type <> ${healthChangedType} AND ${isOfTypes(sql`e.type`, selection.events)}
-             AND (SELECT (s.events[1] = ${anyEvent} AND e.type <> ${alertFiredType}) OR e.type = ANY (s.events)
+             AND (SELECT e.type = ANY (s.types) OR e.type <> ${alertFiredType}
+                         AND EXISTS (SELECT FROM unnest(s.beginnings) AS b WHERE starts_with(e.type, b))
                   FROM subscribed s) AS wanted
       FROM webhook_events e
       WHERE e.org_id = ${orgId} AND ${after} AND e.occurred_at < ${selection.until}
@@ -90,8 +104,11 @@ function missing({ webhook_id: webhookId, org_id: orgId, ...selection }: Selecti
       FROM next n
     )
     SELECT m.id, m.occurred_at AS created_at, m.id AS event_id, m.type AS event, NULL::uuid AS delivery_id, m.matches,
-           m.matches AS has_body
-    FROM matched m ORDER BY m.occurred_at, m.id`;
+           m.matches AS has_body, s.filter,
+           CASE WHEN m.matches AND s.filter IS NOT NULL
+                THEN (SELECT e.body FROM webhook_events e
+                      WHERE e.org_id = ${orgId} AND e.occurred_at = m.occurred_at AND e.id = m.id) END AS body
+    FROM matched m CROSS JOIN subscribed s ORDER BY m.occurred_at, m.id`;
 }
 
 /** Rows that one count reads: a busy webhook has millions. */

@@ -1,4 +1,4 @@
-import { type Database, sql } from "@muster/db";
+import { type Database, plainArray, sql, type Tx } from "@muster/db";
 import type { CallContext } from "@muster/kit";
 import { type TenantReader, visibleTo } from "@muster/service";
 
@@ -34,4 +34,15 @@ export async function visibleOrganizations(db: Database, who: CallContext): Prom
     sql`SELECT t.id FROM tenant AS t WHERE t.kind = 'organization' AND NOT t.deleted AND ${visibleTo(who.caller)}`,
   );
   return rows.map(({ id }) => id);
+}
+
+/** Those of these ids that are no site of the organization, or a deleted one. */
+export async function foreignSites(tx: Tx, orgId: string, siteIds: readonly string[]): Promise<Set<string>> {
+  if (siteIds.length === 0) return new Set();
+  const rows = await tx.query<{ id: string }>(
+    sql`SELECT s.id FROM unnest(${plainArray(siteIds)}::uuid[]) AS s (id)
+        WHERE NOT EXISTS (SELECT FROM tenant t
+                          WHERE t.kind = 'site' AND t.id = s.id AND t.org_id = ${orgId} AND NOT t.deleted)`,
+  );
+  return new Set(rows.map(({ id }) => id));
 }

@@ -2,6 +2,7 @@ import { type Database, type Query, sql, type Tx } from "@muster/db";
 import { conditions, named, nonEmpty } from "@muster/db/builder";
 import type { CallContext, Caller, Page, SecretBox } from "@muster/kit";
 import { type ListPage, readNewestPage, visibleTo } from "@muster/service";
+import type { EventFilter } from "../rules/event-filter.ts";
 import type { RetrySchedule } from "../rules/retry-schedule.ts";
 import type { RetryPolicy } from "../rules/schedule.ts";
 import { newSigningKey } from "../rules/signing-key.ts";
@@ -28,6 +29,7 @@ export type WebhookRow = {
   retry_policy: RetryPolicy | null;
   /** Null: standard. */
   retry_schedule: RetrySchedule | null;
+  filter: EventFilter | null;
   ordered: boolean;
   generation: number;
   created_by: string;
@@ -45,7 +47,7 @@ export type WebhookCounters = {
 export const webhookColumns = sql`t.id, t.org_id, t.partner_id, t.name, t.url_sealed, t.url_shown, t.secret_sealed,
   t.previous_secret_sealed, t.previous_secret_until, t.headers_sealed, t.header_names, t.events, t.status, t.retry_policy,
   t.retry_schedule, t.ordered, t.generation, t.created_by, t.created_at, t.updated_at, t.signing_key_sealed,
-  t.previous_signing_key_sealed, t.previous_signing_key_until`;
+  t.previous_signing_key_sealed, t.previous_signing_key_until, t.filter`;
 
 const counters = sql`s.success_count, s.failure_count, s.last_delivery_at, s.last_success_at, ${healthColumns}`;
 
@@ -83,6 +85,7 @@ export function openFields(box: SecretBox, row: WebhookRow): WebhookFields {
     ordered: row.ordered,
     retrySchedule: row.retry_schedule ?? "standard",
     asymmetricSignature: row.signing_key_sealed !== null,
+    filter: row.filter,
   };
 }
 
@@ -112,6 +115,8 @@ function signingKeyChange(box: SecretBox, { id, signing_key_sealed: held }: Webh
         previous_signing_key_sealed = NULL, previous_signing_key_public = NULL, previous_signing_key_until = NULL,`;
 }
 
+const storedFilter = ({ filter }: WebhookFields) => (filter === null ? null : JSON.stringify(filter));
+
 type Owner = { orgId: string; partnerId: string; createdBy: string };
 
 /** Inserts a webhook and its state. */
@@ -127,11 +132,11 @@ export async function insertWebhook(
   const key = fields.asymmetricSignature ? sealedKey(box, id) : null;
   const rows = await tx.query<WebhookRow>(sql`
     INSERT INTO webhooks AS t (id, org_id, partner_id, name, url_sealed, url_shown, secret_sealed, headers_sealed,
-                               header_names, events, status, ordered, retry_schedule, signing_key_sealed,
+                               header_names, events, status, ordered, retry_schedule, filter, signing_key_sealed,
                                signing_key_public, created_by, created_at, updated_at)
     VALUES (${id}, ${owner.orgId}, ${owner.partnerId}, ${fields.name}, ${secrets.url}, ${shownUrl}, ${secrets.secret},
             ${secrets.headers}, ${secrets.names}, ${fields.events}, ${fields.status}, ${fields.ordered},
-            ${storedSchedule(fields)}::jsonb, ${key?.sealed ?? null}, ${key?.publicKey ?? null}, ${owner.createdBy}, ${now}, ${now})
+            ${storedSchedule(fields)}::jsonb, ${storedFilter(fields)}::jsonb, ${key?.sealed ?? null}, ${key?.publicKey ?? null}, ${owner.createdBy}, ${now}, ${now})
     RETURNING ${webhookColumns}`);
   await tx.execute(sql`
     INSERT INTO webhook_endpoint_state (webhook_id, org_id, partner_id, slots)
@@ -241,6 +246,7 @@ export async function updateWebhook(
         previous_secret_until = CASE WHEN ${change.secretSet} THEN NULL ELSE previous_secret_until END,
         headers_sealed = ${secrets.headers}, header_names = ${secrets.names}, events = ${fields.events},
         status = ${fields.status}, ordered = ${fields.ordered}, retry_schedule = ${storedSchedule(fields)}::jsonb,
+        filter = ${storedFilter(fields)}::jsonb,
         ${signingKeyChange(box, stored, fields)} generation = generation + 1, updated_at = ${now}
     WHERE t.id = ${stored.id} RETURNING ${webhookColumns}`);
   if (change.statusSet && fields.status === "active") {

@@ -9,6 +9,7 @@ import { type Caller, createLogger, systemCaller, uuidv7 } from "@muster/kit";
 import { PlatformEventSchema } from "@muster/proto/muster/events/v1/platform_pb";
 import { DeliveryService } from "@muster/proto/muster/webhook/v1/delivery_pb";
 import { EventService } from "@muster/proto/muster/webhook/v1/event_pb";
+import { EventTypeService } from "@muster/proto/muster/webhook/v1/event_type_pb";
 import { PushService } from "@muster/proto/muster/webhook/v1/push_pb";
 import { ReplayService } from "@muster/proto/muster/webhook/v1/replay_pb";
 import { WebhookService } from "@muster/proto/muster/webhook/v1/webhook_pb";
@@ -93,6 +94,7 @@ export async function startDispatcher() {
     webhooks: (caller: Caller, meta: Meta = {}) => port.client(WebhookService, caller, meta),
     deliveries: (caller: Caller) => port.client(DeliveryService, caller),
     events: (caller: Caller, meta: Meta = {}) => port.client(EventService, caller, meta),
+    eventTypes: (caller: Caller, meta: Meta = {}) => port.client(EventTypeService, caller, meta),
     replays: (caller: Caller) => port.client(ReplayService, caller),
     pushes: (caller: Caller) => port.client(PushService, caller),
     ...tenantsOf(database, parts.box, (caller) => port.client(WebhookService, caller)),
@@ -271,6 +273,7 @@ type OtherProcess = Partial<InlineSends> & { db?: Database; organizations?: Orga
 
 type DeliveryRow = {
   id: string;
+  event: string;
   event_id: string;
   created_at: Date;
   status: string;

@@ -7,6 +7,7 @@ export const freeHook = (orgId: string, change: Partial<IntakeHook> = {}): Intak
   partner_id: "p",
   host: "one.example",
   events: ["*"],
+  filter: null,
   ordered: false,
   generation: 1,
   version: "1",

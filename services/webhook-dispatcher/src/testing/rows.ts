@@ -6,6 +6,8 @@ export const oneRowOfEach = ({ id, orgId, partnerId }: { id: string; orgId: stri
   INSERT INTO webhook_endpoint_state (webhook_id, org_id, partner_id) VALUES ('${id}', '${orgId}', '${partnerId}');
   INSERT INTO webhook_health (webhook_id, org_id, partner_id) VALUES ('${id}', '${orgId}', '${partnerId}');
   INSERT INTO webhook_organizations VALUES ('${orgId}', '${partnerId}') ON CONFLICT DO NOTHING;
+  INSERT INTO webhook_event_types (id, org_id, partner_id, type, description, created_by, created_at, updated_at)
+    VALUES ('${id}', '${orgId}', '${partnerId}', 'custom.thing', 'x', '${id}', now(), now());
   INSERT INTO webhook_event_keys VALUES ('${orgId}', '${id}', now());
   INSERT INTO webhook_backlog (org_id, event_id, type, occurred_at, body)
     VALUES ('${orgId}', '${id}', 'device.online', now(), '{}');

@@ -8,6 +8,7 @@ import { MoreRows } from "../../parts/more-rows.tsx";
 import { Options } from "../../parts/options.tsx";
 import { EmptyState, ListState } from "../../parts/states.tsx";
 import { Instant } from "../../parts/time.tsx";
+import { isSubscribed } from "../../rules/subscribed.ts";
 
 const states = ["pending", "retrying", "delivered", "failed"] as const;
 const answers = ["2xx", "3xx", "4xx", "5xx", "none"] as const;
@@ -16,7 +17,8 @@ const answers = ["2xx", "3xx", "4xx", "5xx", "none"] as const;
 export function Deliveries({ id, subscribed }: { id: string; subscribed: readonly string[] }) {
   const types = useGet("/api/v1/webhooks/event-types");
   const eventTypes = types.data?.data.map(({ type }) => type) ?? [];
-  const events = subscribed.includes("*") ? eventTypes : [...subscribed, "webhook.test"];
+  const own = subscribed.filter((each) => each.startsWith("custom.") && !each.endsWith("*"));
+  const events = [...eventTypes.filter((type) => isSubscribed(subscribed, type)), ...own, "webhook.test"];
   const [status, setStatus] = useState("");
   const [answer, setAnswer] = useState("");
   const [event, setEvent] = useState("");

@@ -2,13 +2,13 @@ import { useState } from "react";
 import { useGet } from "../../api/queries.ts";
 import { Controls, Json, Section } from "../../parts/facts.tsx";
 import { Options } from "../../parts/options.tsx";
+import { isSubscribed } from "../../rules/subscribed.ts";
 
 /** The meaning of a webhook's events, each with an example body as its receiver gets it. */
 export function EventExamples({ subscribed }: { subscribed: readonly string[] }) {
   const types = useGet("/api/v1/webhooks/event-types");
   const [chosen, choose] = useState("");
-  const isAll = subscribed.includes("*");
-  const eventTypes = (types.data?.data ?? []).filter(({ type }) => isAll || subscribed.includes(type));
+  const eventTypes = (types.data?.data ?? []).filter(({ type }) => isSubscribed(subscribed, type));
   const shown = eventTypes.find(({ type }) => type === chosen) ?? eventTypes[0];
   if (!shown) return null;
   return (
