@@ -20,6 +20,13 @@ export {
   readNewestPage,
   visibleTo,
 } from "./newest-page.ts";
+export {
+  type Notification,
+  type NotificationAbout,
+  type NotificationAuthorState,
+  type NotificationClient,
+  notificationClient,
+} from "./notification-client.ts";
 export { eventSubject, type PlatformFact, platformEvent } from "./platform-event.ts";
 export { type Reencrypted, type ReencryptOptions, reencrypt } from "./reencrypt.ts";
 export { runService, type ServiceContext, type ServiceDefinition } from "./run-service.ts";

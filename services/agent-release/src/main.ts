@@ -7,15 +7,21 @@ import { SettingsService } from "@muster/proto/muster/release/v1/settings_pb";
 import { RolloutTemplateService } from "@muster/proto/muster/release/v1/template_pb";
 import { UpdateService } from "@muster/proto/muster/release/v1/update_pb";
 import { register } from "@muster/rpc";
-import { attentionService, requestPurge, runService, type ServiceContext, startPurges } from "@muster/service";
+import {
+  attentionService,
+  notificationClient,
+  requestPurge,
+  runService,
+  type ServiceContext,
+  startPurges,
+} from "@muster/service";
 import type { z } from "zod";
-import { identityClient } from "./clients/identity.ts";
 import { openSources, openStorage } from "./clients/open.ts";
 import { tenancyClient } from "./clients/tenancy.ts";
 import { cancelOfGone } from "./commands/cancel-attempts.ts";
 import { createPlanMemory } from "./commands/plan-memory.ts";
 import { startSyncing } from "./commands/sync-releases.ts";
-import { migrations, settings, version } from "./config.ts";
+import { migrations, service, settings, version } from "./config.ts";
 import { startEndingAttempts } from "./jobs/end-attempts.ts";
 import { startHaltNotices } from "./jobs/halt-notices.ts";
 import { type PlatformFeed, watchPlatformFeed } from "./jobs/watch-platform-feed.ts";
@@ -129,7 +135,7 @@ function startMails({ db, config, process: proc }: Context): void {
     proc.log.warn("no IDENTITY_URL: nobody gets mails of halted rollouts");
     return;
   }
-  const identity = identityClient({ baseUrls, privateKeys });
+  const identity = notificationClient({ service, baseUrls, privateKeys });
   proc.onStop("client of identity", () => identity.close());
   const notices = startHaltNotices({ db, log: proc.log, now: () => new Date(), notify: identity.notify });
   proc.onStop("notices of halts", () => notices.stop());

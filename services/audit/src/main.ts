@@ -12,11 +12,10 @@ import { RetentionService } from "@muster/proto/muster/audit/v1/retention_pb";
 import { StreamService } from "@muster/proto/muster/audit/v1/stream_pb";
 import { AttentionService } from "@muster/proto/muster/common/v1/attention_pb";
 import { register } from "@muster/rpc";
-import { attentionService, encryptionKeys, runService, type ServiceContext } from "@muster/service";
+import { attentionService, encryptionKeys, notificationClient, runService, type ServiceContext } from "@muster/service";
 import type { z } from "zod";
 import { openArchive } from "./clients/archive/open.ts";
 import { checkpointsOutside } from "./clients/checkpoint-copies.ts";
-import { notifications } from "./clients/notifications.ts";
 import { webhookPushes } from "./clients/webhook-pushes.ts";
 import { copySettings, migrations, settings, streamStorage, version, withheld } from "./config.ts";
 import { startSealer } from "./events/sealer.ts";
@@ -182,7 +181,7 @@ function startAlerts({ db, config, process }: Context, now: () => Date): void {
     log.warn("no IDENTITY_URL: alerts of audit rows wait");
     return;
   }
-  const identity = notifications({ baseUrls, privateKeys });
+  const identity = notificationClient({ service: "audit", baseUrls, privateKeys });
   process.onStop("connections to identity", () => identity.close());
   const alerter = startAlerter({ db, log, now, notifications: identity });
   process.onStop("alerts", () => alerter.stop());

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { sql } from "@muster/db";
 import { systemCaller } from "@muster/kit";
+import type { Notification } from "@muster/service";
 import { haltRollout } from "../commands/halt.ts";
 import type { AttemptRow } from "../store/attempts.ts";
 import { lockRollouts, updateRollout } from "../store/rollouts.ts";
@@ -12,8 +13,6 @@ beforeAll(async () => {
   service = await startRelease();
 });
 afterAll(() => service?.stop());
-
-type Notice = { id: string; line: string; link: string };
 
 /** A rollout that halts; its id. */
 async function halted(version: string): Promise<string> {
@@ -29,11 +28,12 @@ async function halted(version: string): Promise<string> {
 }
 
 function passing(fails = 0) {
-  const passed: Notice[] = [];
+  const passed: Notification[] = [];
   let left = fails;
-  const notify = async (notice: Notice) => {
+  const notify = async (notice: Notification) => {
     passed.push(notice);
     if (left-- > 0) throw new Error("identity is away");
+    return "allowed" as const;
   };
   const pass = (now = new Date()) =>
     passHaltNotices({ db: service.deps.db, log: service.deps.log, now: () => now, notify });
@@ -48,7 +48,9 @@ describe("the notice of a halted rollout", () => {
     const { passed, pass } = passing();
     expect([await pass(), await pass()]).toEqual([1, 0]);
     const line = "agent 1.1.0: 3 failures, the last: silent";
-    expect(passed).toEqual([{ id: expect.any(String), line, link: `/releases/rollouts/${id}` }]);
+    const link = `/releases/rollouts/${id}`;
+    const administrators = { permission: "platform:admin", orgId: null, partnerId: null, to: "platform" };
+    expect(passed).toMatchObject([{ kind: "rollout_halted", line, link, ...administrators }]);
     expect(await waiting()).toEqual([]);
   });
 

@@ -1,10 +1,17 @@
 import type { Database } from "@muster/db";
 import { keepWorking, type Logger, type Repeating } from "@muster/kit";
-import type { NotifyOfHalt } from "../clients/identity.ts";
+import type { NotificationClient } from "@muster/service";
 import { delayHaltNotice, dueHaltNotices, removeHaltNotice } from "../store/halt-notices.ts";
 
-type Deps = { db: Database; log: Logger; now: () => Date; notify: NotifyOfHalt };
+type Deps = { db: Database; log: Logger; now: () => Date; notify: NotificationClient["notify"] };
 
+const administrators = {
+  permission: "platform:admin",
+  orgId: null,
+  partnerId: null,
+  authorId: null,
+  to: "platform",
+} as const;
 const everyMs = 5_000;
 const batch = 20;
 /** Pause after a failure, in seconds. */
@@ -20,7 +27,8 @@ export async function passHaltNotices({ db, log, now, notify }: Deps): Promise<n
   let passed = 0;
   for (const { id, rollout_id: rolloutId, line, created_at: createdAt } of await dueHaltNotices(db, batch)) {
     try {
-      await notify({ id, line, link: `/releases/rollouts/${rolloutId}` });
+      const link = `/releases/rollouts/${rolloutId}`;
+      await notify({ id, kind: "rollout_halted", line, link, ...administrators });
       await removeHaltNotice(db, id);
       passed += 1;
     } catch (err) {

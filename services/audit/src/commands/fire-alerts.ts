@@ -1,7 +1,6 @@
 import type { Database, Tx } from "@muster/db";
 import { alertFiredType, counter, type Logger, ownMeta, systemCaller } from "@muster/kit";
-import { auditEvent, type PlatformFact, platformEvent } from "@muster/service";
-import type { Notifications } from "../clients/notifications.ts";
+import { auditEvent, type NotificationClient, type PlatformFact, platformEvent } from "@muster/service";
 import { firingsOf, lineOf } from "../rules/alert-firing.ts";
 import {
   alertsOf,
@@ -21,8 +20,15 @@ import {
 } from "../store/alert-work.ts";
 import { type AlertRow, findAlert, thresholdOf } from "../store/alerts.ts";
 
-export type AlertDeps = { db: Database; log: Logger; now: () => Date; notifications: Notifications };
+export type AlertDeps = {
+  db: Database;
+  log: Logger;
+  now: () => Date;
+  notifications: Pick<NotificationClient, "notify" | "findAuthor">;
+};
 
+/** What authors and recipients of alerts must hold in the tenant. */
+export const readingPermission = "audit:read";
 const who = { caller: systemCaller("audit") };
 const batchRows = 500;
 /** Above the time of a call to identity. */
@@ -73,10 +79,12 @@ export async function sendNextFiring(deps: AlertDeps): Promise<boolean> {
   const alert = await findAlert(db, who, firing.alert_id);
   // Deleted meanwhile, with its firings.
   if (!alert) return true;
-  const about = { orgId: firing.chain_org_id, partnerId: firing.chain_partner_id, authorId: alert.author_id };
+  const { chain_org_id: orgId, chain_partner_id: partnerId } = firing;
+  const about = { permission: readingPermission, orgId, partnerId };
   try {
     const line = lineOf(alert.name, firing);
-    const author = await notifications.notify({ id: firing.id, ...about, userIds: alert.recipients, line });
+    const notice = { id: firing.id, kind: "audit_alert", line, link: "/audit", ...about } as const;
+    const author = await notifications.notify({ ...notice, authorId: alert.author_id, to: alert.recipients });
     if (author === "missing") await endOrphan(deps, alert);
     else await settle(deps, alert, firing, author);
   } catch (err) {

@@ -5,8 +5,8 @@ import { AppError, type Caller, createLogger, systemCaller, uuidv7 } from "@must
 import { AlertService, type CreateAlertRequest } from "@muster/proto/muster/audit/v1/alert_pb";
 import { PlatformEventSchema } from "@muster/proto/muster/events/v1/platform_pb";
 import { register, toAppError } from "@muster/rpc";
+import type { Notification, NotificationAuthorState } from "@muster/service";
 import { callers, type TestDatabase, type TestPort, testPort } from "@muster/testing";
-import type { Author, Notice } from "../clients/notifications.ts";
 import { sealMessages } from "../events/sealer.ts";
 import { alertService } from "../rpc/alert.ts";
 import { auditDatabase, auditMessage, readerOf } from "../testing/audit.ts";
@@ -19,8 +19,8 @@ let port: TestPort;
 const clock = { now: new Date() };
 const now = () => clock.now;
 /** What identity was given to send, and its answer. */
-let notices: Notice[] = [];
-let author: Author = "allowed";
+let notices: Notification[] = [];
+let author: NotificationAuthorState = "allowed";
 let isIdentityAway = false;
 
 const ask = async () => {
@@ -28,7 +28,7 @@ const ask = async () => {
   return author;
 };
 const notifications = {
-  notify: (notice: Notice) => {
+  notify: (notice: Notification) => {
     notices.push(notice);
     return ask();
   },
@@ -110,7 +110,7 @@ describe("an alert", () => {
     await Promise.all([run(), run(), run()]);
     await run();
     expect(notices).toHaveLength(1);
-    expect(notices[0]).toMatchObject({ orgId, partnerId, authorId: admin.actor.id, userIds: [recipient] });
+    expect(notices[0]).toMatchObject({ orgId, partnerId, authorId: admin.actor.id, to: [recipient] });
     expect(notices[0]?.line).toMatch(/^Sites: 2 rows, the last site\.create of site by /);
     const [event, ...more] = await eventsOf(orgId);
     expect([event?.type, event?.id, more.length]).toEqual(["audit.alert_fired", notices[0]?.id, 0]);

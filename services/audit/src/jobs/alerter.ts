@@ -1,5 +1,11 @@
 import { type Repeating, repeatEvery, systemCaller } from "@muster/kit";
-import { type AlertDeps, compareNextRows, endOrphan, sendNextFiring } from "../commands/fire-alerts.ts";
+import {
+  type AlertDeps,
+  compareNextRows,
+  endOrphan,
+  readingPermission,
+  sendNextFiring,
+} from "../commands/fire-alerts.ts";
 import { alignCursors, claimUnchecked, isAnyAlertActive } from "../store/alert-work.ts";
 
 const who = { caller: systemCaller("audit") };
@@ -44,7 +50,8 @@ export async function endOrphans(deps: AlertDeps): Promise<void> {
   const at = deps.now();
   const before = new Date(at.getTime() - checkedWithinMs);
   for (const alert of await claimUnchecked(deps.db, before, at, checkedAtOnce)) {
-    const of = { orgId: alert.org_id, partnerId: alert.partner_id, authorId: alert.author_id };
-    if ((await deps.notifications.findAuthor(of)) === "missing") await endOrphan(deps, alert);
+    const about = { permission: readingPermission, orgId: alert.org_id, partnerId: alert.partner_id };
+    if ((await deps.notifications.findAuthor({ ...about, authorId: alert.author_id })) === "missing")
+      await endOrphan(deps, alert);
   }
 }
