@@ -1,11 +1,12 @@
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { createServer } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { testCertificate, until } from "@muster/testing";
+import { listening, testCertificate, until } from "@muster/testing";
 import type { Cluster } from "../support/cluster.ts";
 import { totpAt, totpCode } from "../support/operator.ts";
 import { claimReceiverPort } from "../support/receiver.ts";
@@ -55,6 +56,24 @@ async function muster(
   const { child, ended } = start(args, env);
   child.stdin.end(input);
   return ended;
+}
+
+/** Runs a command of a page as it stands there. */
+async function shell(command: string): Promise<Ended> {
+  const npx = `npx() { shift; "${process.execPath}" "${program}" "$@"; }`;
+  const env = { PATH: process.env.PATH ?? "", HOME: folder, MUSTER_URL: cluster.url };
+  const child = spawn("sh", ["-c", `${npx}\n${command}`], {
+    env: { ...env, MUSTER_CONFIG_DIR: join(folder, "config") },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const output = { stdout: "", stderr: "" };
+  child.stdout.on("data", (chunk) => {
+    output.stdout += chunk;
+  });
+  child.stderr.on("data", (chunk) => {
+    output.stderr += chunk;
+  });
+  return new Promise((resolve) => child.once("close", (code) => resolve({ code, ...output })));
 }
 
 /** The JSON that a command printed; fails with its other output. */
@@ -278,6 +297,44 @@ it("muster audit export --parts writes every row and verifies it; what is cut la
   expect(await muster(["delete", "audit-exports", id, "--yes"])).toMatchObject({ code: 0 });
   expect(await muster(resumed)).toMatchObject({ code: 5, stderr: expect.stringContaining("not found") });
 });
+
+/** What each product documents that it answers a batch which it took. */
+const accepted: Record<string, string> = {
+  Splunk: '{"text":"Success","code":0}',
+  Elastic: '{"took":3,"errors":false,"items":[]}',
+  Bucket: "",
+};
+
+it.each(Object.entries(accepted))(
+  "the page about audit streams makes a stream to %s by its command",
+  async (name, answer) => {
+    const page = await readFile(new URL("../../../docs/audit-streams.md", import.meta.url), "utf8");
+    const commands = [...page.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, command = ""]) => command);
+    const command = commands.find((each) => each.includes(`name=${name} `)) ?? "";
+    const { port, url, release } = await claimReceiverPort(cluster);
+    const sink = createServer(testCertificate(), (request, response) => {
+      request.resume();
+      request.on("end", () => response.end(answer));
+    });
+    const { close } = await listening(sink, port);
+    const { origin } = new URL(url);
+    const own = command.replace(/https:\/\/[a-z0-9]+\.example\.com(?::\d+)?/, origin);
+    const { stdout, stderr, code } = await shell(`${own.trimEnd()} --json`);
+    expect([code, stderr]).toEqual([0, expect.anything()]);
+    const { id } = JSON.parse(stdout) as { id: string };
+    const state = () => json(["get", "audit-streams", id]);
+    await muster(["create", "sites", "--org", orgId, `name=For ${name}`, "--yes"]);
+    const done = await until("rows that were taken", async () => {
+      const found = await state();
+      return found.lagRows === 0 && Number(found.rowsSent) > 0 ? found : null;
+    });
+    expect(done).toMatchObject({ status: "active", lastError: null });
+    await muster(["delete", "audit-streams", id, "--yes"]);
+    await close();
+    await release();
+  },
+  90_000,
+);
 
 it("muster audit append sends JSON lines, a hundred at a time, and each once", async () => {
   const line = (id: string) =>
