@@ -7,6 +7,8 @@ import { percentOf } from "./example-fleet.mjs";
 
 const hours = 30 * 24;
 const slots = 12;
+const [hourMs, slotMs] = [3_600_000, 300_000];
+const unknown = [null, null, null, null];
 const everyone = "00000000-0000-0000-0000-000000000000";
 
 /** Writes it for the agents of makeExampleData(). */
@@ -14,7 +16,7 @@ export async function makeExamplePast(dataDir, { orgId, partnerId, agents }) {
   const { databaseUrl } = JSON.parse(readFileSync(join(dataDir, "stack.json"), "utf8"));
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
-  const now = Math.floor(Date.now() / 3_600_000);
+  const now = Math.floor(Date.now() / hourMs);
   const own = agents.filter((agent) => agent.orgId === orgId);
   await client.query("SET search_path = tenancy");
   for (const [owner, total] of [
@@ -22,10 +24,13 @@ export async function makeExamplePast(dataDir, { orgId, partnerId, agents }) {
     [partnerId, agents.length],
     [orgId, own.length],
   ]) {
-    for (let hour = now - hours; hour < now; hour++) {
-      const counts = Array.from({ length: slots }, (_, slot) => countsAt(total, hour, slot, now)).flat();
+    for (let hour = now - hours; hour <= now; hour++) {
+      const isOver = (slot) => hour < now || slot * slotMs <= Date.now() % hourMs;
+      const counts = Array.from({ length: slots }, (_, slot) =>
+        isOver(slot) ? countsAt(total, hour, slot, now) : unknown,
+      ).flat();
       await client.query(
-        "INSERT INTO device_history (owner_id, hour, counts) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+        "INSERT INTO device_history (owner_id, hour, counts) VALUES ($1, $2, $3) ON CONFLICT (owner_id, hour) DO UPDATE SET counts = excluded.counts",
         [owner, hour, counts],
       );
     }

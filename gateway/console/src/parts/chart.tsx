@@ -32,11 +32,13 @@ export function Chart({ label, series, points, kind = "bars", size }: ChartProps
         <Plot label={label} describedBy={id} series={series} points={points} kind={kind} {...(size ? { size } : {})} />
       </Suspense>
       <figcaption className={styles.legend}>
-        {series.map(({ name, tone }) => (
-          <span key={name} data-tone={tone}>
-            {name}
-          </span>
-        ))}
+        {series.length > 1
+          ? series.map(({ name, tone }) => (
+              <span key={name} data-tone={tone}>
+                {name}
+              </span>
+            ))
+          : null}
         <span id={id} className="visually-hidden">
           {kind === "bars" ? describe(points, names, exact) : describeLevels(points, names)}
         </span>
