@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { startStack } from "@muster/local";
 import pg from "pg";
 import { administrator, type Call, newOrganization, password } from "./administrator.ts";
+import { cpuMicros } from "./cpu.ts";
 import type { Report } from "./report.ts";
 
 /** Requests that a directory sends concurrently, and members in one PATCH. */
@@ -30,9 +31,9 @@ export async function run([users = "50000", groups = "2000", members = "100000"]
     const own = await directoryOf(root, url);
     const other = await newOrganization(root);
     const before = await probed(root, other.orgId, delay(baselineMs));
-    const cycle = firstCycle(own.scim, Number(users), Number(groups));
+    const cycle = firstCycle(own.scim, Number(users), Number(groups), () => cpuMicros(running));
     const during = await probed(root, other.orgId, cycle);
-    const { usersPerSecond, groupsPerSecond } = await cycle;
+    const { usersPerSecond, groupsPerSecond, cpuMs } = await cycle;
     await fillGroup(running.stack.databaseUrl, own.id, Number(members));
     const tookMs = await patchedByOne(own.scim);
     const results = {
@@ -48,6 +49,7 @@ export async function run([users = "50000", groups = "2000", members = "100000"]
     report.atMost("another tenant's p99 during the cycle, of that before", p99(during) / p99(before), "times", 2);
     report.also("groups created with their members", groupsPerSecond, "groups/s");
     report.also("another tenant's p99 during the cycle", p99(during), "ms");
+    for (const [name, ms] of cpuMs) report.also(`processor of ${name} for a user`, ms, "ms");
     if (report.figures.some(({ held }) => held === false)) process.exitCode = 1;
   } finally {
     await running.stop();
@@ -83,8 +85,9 @@ async function each(count: number, work: (at: number) => Promise<void>): Promise
   return (count * 1_000) / (performance.now() - startedMs);
 }
 
-async function firstCycle(scim: Scim, users: number, groups: number) {
+async function firstCycle(scim: Scim, users: number, groups: number, cpu: () => Map<string, number>) {
   const ids: string[] = [];
+  const cpuBefore = cpu();
   const run = randomUUID().slice(0, 8);
   const usersPerSecond = await each(users, async (at) => {
     const userName = `user-${at}@${run}.example`;
@@ -96,6 +99,7 @@ async function firstCycle(scim: Scim, users: number, groups: number) {
     const sent = { userName, externalId: randomUUID(), displayName: `User ${at}`, active: true, name, emails };
     ids[at] = (await scim("POST", "/Users", sent)).id;
   });
+  const cpuMs = [...cpu()].map(([name, us]) => [name, (us - (cpuBefore.get(name) ?? 0)) / users / 1_000] as const);
   const perGroup = Math.min(ids.length, 100);
   const groupsPerSecond = await each(groups, async (at) => {
     const { id } = await scim("POST", "/Groups", { displayName: `Group ${at}`, externalId: randomUUID() });
@@ -106,7 +110,7 @@ async function firstCycle(scim: Scim, users: number, groups: number) {
       await scim("PATCH", `/Groups/${id}`, { Operations: [{ op: "Add", path: "members", value }] });
     }
   });
-  return { usersPerSecond, groupsPerSecond };
+  return { usersPerSecond, groupsPerSecond, cpuMs };
 }
 
 const bigGroup = "Everybody";

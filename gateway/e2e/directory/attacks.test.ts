@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { verifiedDomain } from "../support/dns.ts";
 import { ownTenant } from "../support/own-tenant.ts";
-import { entraUser, newDirectory, patchOf, scimError, type TestDirectory } from "../support/scim.ts";
+import { entraUser, newDirectory, patchOf, scimClient, scimError, type TestDirectory } from "../support/scim.ts";
 import { tenantWithAdmins } from "../support/tenant-with-admins.ts";
 import { roleId, signedInAs } from "../support/users.ts";
 
@@ -82,5 +82,87 @@ describe("a directory that is turned against another tenant", () => {
       `/Users?${new URLSearchParams({ filter: `userName eq "${tenant.partnerAdmin.email}"` })}`,
     );
     expect(found.body.totalResults).toBe(0);
+  });
+});
+
+describe("a token that was stolen", () => {
+  const count = 30;
+  const each = <T>(work: (at: number) => Promise<T>) => Promise.all(Array.from({ length: count }, (_, at) => work(at)));
+  let stolen: TestDirectory;
+  let admins: string;
+  const ids: string[] = [];
+  const externalIds: string[] = [];
+  const groups: string[] = [];
+  const everything = async () => [
+    (await stolen.scim("GET", "/Users?sortBy=id")).body,
+    (await stolen.scim("GET", "/Groups?sortBy=id")).body,
+  ];
+
+  beforeAll(async () => {
+    const defaultRoleId = await roleId(tenant.admin.api, "org-viewer");
+    stolen = await newDirectory(cluster, tenant.admin.api, { defaultRoleId });
+    await each(async (at) => {
+      const externalId = randomUUID();
+      externalIds[at] = externalId;
+      ids[at] = String((await stolen.scim("POST", "/Users", entraUser(address(), { externalId }))).body.id);
+    });
+    for (const displayName of ["Admins", "Staff", "Guests"]) {
+      const members = ids.map((value) => ({ value }));
+      const sent = { displayName, members: displayName === "Admins" ? [] : members };
+      groups.push(String((await stolen.scim("POST", "/Groups", sent)).body.id));
+    }
+    [admins = ""] = groups;
+    const mappings = [{ groupId: admins, roleId: await roleId(tenant.admin.api, "org-admin") }];
+    const { status } = await tenant.admin.api.call("PUT", `/directories/${stolen.id}/mappings`, { mappings });
+    if (status !== 200) throw new Error(`the mapping was answered with ${status}`);
+  }, 180_000);
+
+  it("takes over nobody in mass: by domain, external id, or the name of a group", async () => {
+    const before = await everything();
+    const patched = (path: string, attribute: string, value: string) =>
+      stolen.scim("PATCH", path, patchOf({ op: "replace", path: attribute, value }));
+    const replies = await each(async (at) => {
+      const [user, next] = [`/Users/${ids[at]}`, externalIds[(at + 1) % count] ?? ""];
+      const group = `/Groups/${groups[1 + (at % 2)]}`;
+      return [
+        scimError(await patched(user, "userName", `user-${at}@${domain}`)),
+        scimError(await patched(user, "externalId", next)),
+        scimError(await patched(group, "displayName", "ADMINS")),
+      ];
+    });
+    const refused = [
+      [400, "invalidValue", true],
+      [409, "uniqueness", true],
+      [409, "uniqueness", true],
+    ];
+    expect(replies).toEqual(replies.map(() => refused));
+    expect(await everything()).toEqual(before);
+    const { body } = await tenant.admin.api.call("GET", `/users/${ids[0]}`);
+    expect(body.role).toBe("org-viewer");
+  });
+
+  it("opens no route once it was rotated, and changes nothing", async () => {
+    const before = await everything();
+    const rotated = await tenant.admin.api.call("POST", `/directories/${stolen.id}/tokens`, { graceHours: 0 });
+    const [user, group] = [`/Users/${ids[0]}`, `/Groups/${admins}`];
+    const off = patchOf({ op: "replace", value: { active: false } });
+    const join = patchOf({ op: "add", path: "members", value: ids.map((value) => ({ value })) });
+    const tried: [string, string, unknown?][] = [
+      ["GET", "/Users"],
+      ["GET", group],
+      ["GET", "/ServiceProviderConfig"],
+      ["POST", "/.search", {}],
+      ["POST", "/Users", entraUser(address())],
+      ["PUT", user, entraUser(address())],
+      ["PATCH", user, off],
+      ["PATCH", group, join],
+      ["DELETE", user],
+      ["DELETE", group],
+    ];
+    const replies = await Promise.all(tried.map((request) => stolen.scim(...request)));
+    expect(replies.map(scimError)).toEqual(replies.map(() => [401, null, true]));
+    expect(new Set(replies.map(({ body }) => body.detail)).size).toBe(1);
+    stolen = { ...stolen, scim: scimClient(cluster, String(rotated.body.token)) };
+    expect(await everything()).toEqual(before);
   });
 });
