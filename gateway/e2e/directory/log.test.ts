@@ -2,7 +2,8 @@ import { randomUUID } from "node:crypto";
 import { expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import { ownTenant } from "../support/own-tenant.ts";
-import { entraUser, newDirectory, patchOf, scimClient } from "../support/scim.ts";
+import { asDatabaseOwner } from "../support/owner-rows.ts";
+import { entraUser, newDirectory, patchOf, scimClient, scimError } from "../support/scim.ts";
 
 const { cluster, tenant, call } = ownTenant();
 
@@ -56,4 +57,30 @@ it("logs what a directory asked and how it was answered, without values, and cou
     changed: 1,
     deleted: 1,
   });
+});
+
+/** What a directory asked and how it was answered, once there are `count` rows; the newest first. */
+async function answersOf(id: string, count: number): Promise<[string, string][]> {
+  const rows = await until(`${count} requests`, async () => {
+    const { body } = await call("GET", `/directories/${id}/requests`);
+    const found = (body.data ?? []) as Logged[];
+    return found.length >= count ? found : null;
+  });
+  return rows.map(({ operation, answer }) => [operation, answer]);
+}
+
+it("logs what the gateway refuses, requests while paused, and the use of a token after its rotation", async () => {
+  const { id, scim } = await newDirectory(cluster, tenant.admin.api);
+  expect(scimError(await scim("POST", "/Users", "{"))).toEqual([400, "invalidSyntax", true]);
+  expect((await answersOf(id, 1))[0]).toEqual(["POST /Users", "invalid_json"]);
+  expect((await call("POST", `/directories/${id}/status`, { status: "paused" })).status).toBe(200);
+  expect(scimError(await scim("GET", "/Groups"))).toEqual([503, null, true]);
+  expect((await answersOf(id, 2))[0]).toEqual(["GET /Groups", "directory_paused"]);
+  expect((await call("POST", `/directories/${id}/status`, { status: "active" })).status).toBe(200);
+  expect((await call("POST", `/directories/${id}/tokens`, { graceHours: 1 })).status).toBe(201);
+  const elapse =
+    "UPDATE identity.directory_tokens SET expires_at = now() WHERE directory_id = $1 AND expires_at > now()";
+  await asDatabaseOwner(cluster, elapse, [id]);
+  expect(scimError(await scim("DELETE", `/Users/${randomUUID()}`))).toEqual([401, null, true]);
+  expect((await answersOf(id, 3))[0]).toEqual(["DELETE /Users/:id", "directory_token_invalid"]);
 });

@@ -7,8 +7,14 @@ import { bearerToken } from "./authenticate.ts";
 import { createFreshCache, type FreshCacheOptions } from "./fresh-cache.ts";
 
 export type Directories = {
-  /** The directory of a request's bearer token. Throws AppError `directory_token_invalid` and what identity answers. */
-  get(inbound: Pick<Inbound, "authorization" | "apiKey">): DirectoryClient | Promise<DirectoryClient>;
+  /**
+   * The directory of a request's bearer token. Throws AppError `directory_token_invalid` and what identity answers,
+   * which logs a refused `operation`.
+   */
+  get(
+    inbound: Pick<Inbound, "authorization" | "apiKey">,
+    operation: string,
+  ): DirectoryClient | Promise<DirectoryClient>;
 };
 
 const shape = /^scim_[A-Za-z0-9_-]{43}$/;
@@ -29,7 +35,7 @@ const entries = gauge(
 
 /** Directories by their tokens, for the gateway's limits. */
 export function createDirectories(options: {
-  resolve(digest: Uint8Array): Promise<ResolveDirectoryResponse>;
+  resolve(digest: Uint8Array, operation: string): Promise<ResolveDirectoryResponse>;
   lease: FreshCacheOptions<DirectoryClient>["lease"];
   log: Logger;
 }): Directories {
@@ -46,12 +52,12 @@ export function createDirectories(options: {
     nowMs: () => performance.now(),
   });
   return {
-    get({ authorization, apiKey }) {
+    get({ authorization, apiKey }, operation) {
       const token = apiKey === null ? bearerToken(authorization) : null;
       if (token === null || !shape.test(token)) throw tokenInvalid();
       const digest = hash("sha256", token, "base64");
       const bytes = Buffer.from(digest, "base64");
-      return cache.get(digest, async () => clientOf(await resolve(bytes), bytes));
+      return cache.get(digest, async () => clientOf(await resolve(bytes, operation), bytes));
     },
   };
 }

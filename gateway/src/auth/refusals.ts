@@ -12,6 +12,15 @@ export type NoteRefusal = (refused: {
   rpc(): Promise<CallOptions>;
 }) => void;
 
+/** Reports a refusal to identity unless one of this `actorId` and `what` was reported in this minute. */
+export type ReportRefusal = (refused: {
+  /** Organization, partner or actor, which has a fair share (docs/concepts.md#fair-share). */
+  owner: string;
+  actorId: string;
+  what: string;
+  send(): Promise<unknown>;
+}) => void;
+
 /** Actors and actions of this minute that were already reported. */
 const reportedMax = 10_000;
 /** Concurrent reports, of which one tenant has a fair share (docs/concepts.md#fair-share). */
@@ -21,39 +30,27 @@ const waitingMax = 1_000;
 
 const unreported = counter(
   "muster_gateway_denials_unreported_total",
-  "Refused changes that were not reported to identity.",
+  "Refused changes, and refused requests of directories, that were not reported to identity.",
   ["reason"],
 );
 
 /**
- * Reports refused changes to identity, once per actor, action and minute: replies do not wait for the
- * report, and refused requests cannot flood the audit trail.
+ * Reports refusals to identity, once per actor, what was refused and minute: replies do not wait for the report, and
+ * refused requests cannot flood what it writes.
  */
-export function createRefusals({
-  refusals,
-  log,
-  now = Date.now,
-}: {
-  refusals: Pick<Client<typeof RefusalService>, "noteRefusal">;
-  log: Logger;
-  now?: () => number;
-}): NoteRefusal {
+export function refusalReporter({ log, now = Date.now }: { log: Logger; now?: () => number }): ReportRefusal {
   const reported = lru<true>(reportedMax);
   const slots = fairSlots(concurrency);
   const waiting = createCounts();
-  return ({ credential, refusal, rpc }) => {
-    const { action } = refusal;
-    const { orgId, partnerId, actor } = credential.caller;
-    const owner = orgId ?? partnerId ?? actor.id;
-    const once = `${actor.id} ${action} ${Math.floor(now() / 60_000)}`;
+  return ({ owner, actorId, what, send }) => {
+    const once = `${actorId} ${what} ${Math.floor(now() / 60_000)}`;
     if (reported.has(once)) return;
-    const report = async () => refusals.noteRefusal(refusal, await rpc());
     const begin = () => {
-      report()
+      send()
         .catch((err: unknown) => {
           reported.delete(once);
           unreported.inc({ reason: "failed" });
-          log.warn({ err, action }, "refused change not reported to identity");
+          log.warn({ err, what }, "refusal not reported to identity");
         })
         .finally(() => slots.leave({ owner }));
     };
@@ -70,5 +67,24 @@ export function createRefusals({
       return;
     }
     reported.set(once, true);
+  };
+}
+
+/** Refused changes become rows of the audit trail. */
+export function createRefusals(options: {
+  refusals: Pick<Client<typeof RefusalService>, "noteRefusal">;
+  log: Logger;
+  now?: () => number;
+}): NoteRefusal {
+  const { refusals } = options;
+  const report = refusalReporter(options);
+  return ({ credential, refusal, rpc }) => {
+    const { orgId, partnerId, actor } = credential.caller;
+    report({
+      owner: orgId ?? partnerId ?? actor.id,
+      actorId: actor.id,
+      what: refusal.action,
+      send: async () => refusals.noteRefusal(refusal, await rpc()),
+    });
   };
 }

@@ -35,6 +35,8 @@ export type ExchangeOptions = {
   addressRates: AddressRates;
   accessRules: AccessRules;
   noteRefusal: NoteRefusal;
+  /** Called with each request that is refused before its handler (refused-scim.ts). */
+  noteScimRefusal(options: ExchangeOptions, exchange: Exchange, error: unknown): void;
   watches: Pick<Watches, "watch">;
   /** While true, long-running work is not continued. */
   draining: () => boolean;

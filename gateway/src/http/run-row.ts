@@ -55,10 +55,7 @@ export async function runRow(options: ExchangeOptions, exchange: Exchange): Prom
 }
 
 async function stepsAndHandler(options: ExchangeOptions, exchange: Exchange): Promise<unknown> {
-  for (const step of steps) {
-    const waiting = step(options, exchange);
-    if (waiting !== undefined) await waiting;
-  }
+  await runSteps(options, exchange);
   const { row } = exchange.served;
   try {
     const result = row.handle(requestOf(options, exchange), options.deps);
@@ -66,6 +63,18 @@ async function stepsAndHandler(options: ExchangeOptions, exchange: Exchange): Pr
   } catch (thrown) {
     const error = publicError(thrown);
     throw error instanceof AppError ? withField(error, row) : error;
+  }
+}
+
+async function runSteps(options: ExchangeOptions, exchange: Exchange): Promise<void> {
+  try {
+    for (const step of steps) {
+      const waiting = step(options, exchange);
+      if (waiting !== undefined) await waiting;
+    }
+  } catch (error) {
+    options.noteScimRefusal(options, exchange, error);
+    throw error;
   }
 }
 

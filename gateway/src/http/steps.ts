@@ -21,6 +21,7 @@ import type { Exchange, ExchangeOptions } from "./exchange.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { withOwnCursor } from "./list-cursor.ts";
 import { parseQuery } from "./query.ts";
+import { scimOperation } from "./refused-scim.ts";
 import { networkOf, ownerOf, releaseSlot, takeShare, takeShareOf, takeSlot } from "./slots.ts";
 import { validate, validateQuery } from "./validate.ts";
 import { validateBody } from "./validate-body.ts";
@@ -51,7 +52,9 @@ export const identify: Step = (options, exchange) => {
   const isPortal = isPortalToken(bearerToken(inbound.authorization) ?? "");
   // A portal session finds no directory's route either.
   const isDirectory = served.row.access.auth === "directory" && !isPortal;
-  const found = isDirectory ? options.directories.get(inbound) : options.authenticate(inbound, request);
+  const found = isDirectory
+    ? options.directories.get(inbound, scimOperation(exchange))
+    : options.authenticate(inbound, request);
   if (found instanceof Promise)
     return whileUnresolved(options, exchange, found).then((one) => count(options, exchange, one));
   return count(options, exchange, found);

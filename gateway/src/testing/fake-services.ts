@@ -15,6 +15,7 @@ import {
   KeyRecordSchema,
 } from "@muster/proto/muster/identity/v1/edge_pb";
 import { RefusalService } from "@muster/proto/muster/identity/v1/refusal_pb";
+import { ScimService } from "@muster/proto/muster/identity/v1/scim_pb";
 import { type Principal, PrincipalSchema, SessionService } from "@muster/proto/muster/identity/v1/session_pb";
 import { PartnerService } from "@muster/proto/muster/tenancy/v1/partner_pb";
 import { createVerifier, generateCallerKey, register, servePort, type Verifier } from "@muster/rpc";
@@ -24,6 +25,7 @@ type Fake =
   | typeof SessionService
   | typeof EdgeService
   | typeof RefusalService
+  | typeof ScimService
   | typeof PartnerService
   | typeof AuditLogService;
 type Impl<S extends Fake> = Partial<ServiceImpl<S>>;
@@ -37,6 +39,7 @@ export type FakeServices = {
   /** Grants leases and requests without end, and knows the keys below. */
   edge: Impl<typeof EdgeService>;
   refusals: Impl<typeof RefusalService>;
+  scim: Impl<typeof ScimService>;
   tenancy: Impl<typeof PartnerService>;
   audit: Impl<typeof AuditLogService>;
   /** People by session id, as ResolveSession knows them. */
@@ -126,6 +129,7 @@ export async function startFakeServices(): Promise<FakeServices> {
     },
   };
   const refusals: Impl<typeof RefusalService> = { noteRefusal: () => ({}) };
+  const scim: Impl<typeof ScimService> = {};
   const tenancy: Impl<typeof PartnerService> = {};
   const audit: Impl<typeof AuditLogService> = {};
   const log = createLogger("fake-services", "error");
@@ -148,6 +152,7 @@ export async function startFakeServices(): Promise<FakeServices> {
       register(SessionService, delegate(SessionService, identity)),
       register(EdgeService, delegate(EdgeService, edge)),
       register(RefusalService, delegate(RefusalService, refusals)),
+      register(ScimService, delegate(ScimService, scim)),
       register(PartnerService, delegate(PartnerService, tenancy)),
       register(AuditLogService, delegate(AuditLogService, audit)),
     ],
@@ -176,6 +181,7 @@ export async function startFakeServices(): Promise<FakeServices> {
     identity,
     edge,
     refusals,
+    scim,
     tenancy,
     audit,
     users,

@@ -73,8 +73,8 @@ export function createCaches({ config, services, edge, lease, signer, watches, l
     log,
   });
   const directories = createDirectories({
-    resolve: async (digest) =>
-      services.scim.resolveDirectory({ digest }, await ownCall(resolveTimeoutMs)).catch(rethrow),
+    resolve: async (digest, operation) =>
+      services.scim.resolveDirectory({ digest, operation }, await ownCall(resolveTimeoutMs)).catch(rethrow),
     lease,
     log,
   });

@@ -1,6 +1,6 @@
 import { type Logger, type Readiness, sharedValues } from "@muster/kit";
 import type { Signer } from "@muster/rpc";
-import { createRefusals } from "../auth/refusals.ts";
+import { createRefusals, refusalReporter } from "../auth/refusals.ts";
 import type { ChannelHub } from "../channel/hub.ts";
 import { acceptChannels } from "../channel/upgrade.ts";
 import { type ChangeFeed, createChangeFeed } from "../clients/device-change-feed.ts";
@@ -9,6 +9,7 @@ import { createServices } from "../clients/services.ts";
 import { compareSharedSettings, differencesText } from "../clients/shared-settings.ts";
 import { createUpdateAnswers } from "../clients/update-answers.ts";
 import { type Config, configSchema } from "../config.ts";
+import { createScimRefusals } from "../http/refused-scim.ts";
 import { buildRouteTable } from "../http/route-table.ts";
 import { createGateway, type GatewayTimeouts } from "../http/server.ts";
 import { createHeaderReader } from "../request/headers.ts";
@@ -65,6 +66,7 @@ export async function startGateway(options: AppOptions): Promise<App> {
     routes,
     deps: createDeps({ config, version, routes, services, admission, updates, changes: feed, shared }),
     noteRefusal: createRefusals({ refusals: services.refusals, log }),
+    noteScimRefusal: createScimRefusals(services.scim, refusalReporter({ log })),
     watches: admission.watches,
     rates: admission.rates,
     directories,

@@ -76,6 +76,7 @@ export const issuers: Readonly<Record<string, IssuerRules>> = {
       "muster.identity.v1.ScimService/ReplaceScimResource",
       "muster.identity.v1.ScimService/PatchScimResource",
       "muster.identity.v1.ScimService/DeleteScimResource",
+      "muster.identity.v1.ScimService/NoteScimRefusal",
       "muster.tenancy.v1.PresenceService/RecordHeartbeats",
       "muster.tenancy.v1.PresenceService/RecordUpdateStates",
       "muster.release.v1.UpdateService/Decide",

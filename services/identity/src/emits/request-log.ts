@@ -11,9 +11,11 @@ const dropped = counter(
   "Requests of directories that were not logged.",
 );
 
+export type Outcome = Pick<LoggedRequest, "outcome" | "scimType" | "detail">;
+
 export type RequestLog = {
   /** Notes a request; it is stored within a second, and the reply does not wait for it. */
-  note(request: Omit<LoggedRequest, "id" | "at" | "outcome" | "scimType" | "detail">, failure: unknown): void;
+  note(request: Omit<LoggedRequest, "id" | "at" | keyof Outcome>, outcome: Outcome): void;
   /** Stores what waits. */
   stop(): Promise<void>;
 };
@@ -35,13 +37,14 @@ export function requestLog({ db, now, log }: { db: Database; now: () => Date; lo
   };
 
   return {
-    note(request, failure) {
+    note(request, { detail, ...outcome }) {
       if (waiting.length >= waitingMax) {
         dropped.inc();
         return;
       }
       const at = now();
-      waiting.push({ ...request, ...outcomeOf(failure), id: uuidv7(at.getTime()), at });
+      const shown = detail === null ? null : withoutValues(detail).slice(0, detailMax);
+      waiting.push({ ...request, ...outcome, detail: shown, id: uuidv7(at.getTime()), at });
       timer ??= setTimeout(() => void flush(), everyMs).unref();
     },
     async stop() {
@@ -52,14 +55,15 @@ export function requestLog({ db, now, log }: { db: Database; now: () => Date; lo
   };
 }
 
-function outcomeOf(failure: unknown): Pick<LoggedRequest, "outcome" | "scimType" | "detail"> {
-  if (failure === null) return { outcome: "ok", scimType: null, detail: null };
+export const served: Outcome = { outcome: "ok", scimType: null, detail: null };
+
+export function refusedBy(failure: unknown): Outcome {
   if (!(failure instanceof AppError)) return { outcome: "internal", scimType: null, detail: null };
   const { scimType } = failure.facts;
   return {
     outcome: failure.code,
     scimType: typeof scimType === "string" ? scimType : null,
-    detail: withoutValues(failure.message).slice(0, detailMax),
+    detail: failure.message,
   };
 }
 

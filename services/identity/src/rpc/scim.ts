@@ -1,13 +1,12 @@
-import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
-import { AppError, type CallContext, isUuid } from "@muster/kit";
+import type { ServiceImpl } from "@connectrpc/connect";
+import { type CallContext, isUuid } from "@muster/kit";
 import type {
   GetScimResourceRequest,
   ListScimResourcesRequest,
   ScimProjection,
   ScimService,
 } from "@muster/proto/muster/identity/v1/scim_pb";
-import { callContext } from "@muster/rpc";
-import { requireClient } from "../commands/directory/client.ts";
+import { readAsDirectory, requireClient } from "../commands/directory/client.ts";
 import {
   createScimGroup,
   patchScimGroup,
@@ -16,12 +15,13 @@ import {
 } from "../commands/directory/scim-groups.ts";
 import { createScimUser, deleteScimUser, patchScimUser, replaceScimUser } from "../commands/directory/scim-users.ts";
 import type { DirectoryDeps } from "../deps.ts";
-import { withoutValues } from "../emits/request-log.ts";
+import { refusedBy, served, withoutValues } from "../emits/request-log.ts";
 import { scimInvalid, scimNotFound } from "../rules/scim/errors.ts";
 import { includes, type Projection } from "../rules/scim/project.ts";
 import type { ResourceKind } from "../rules/scim/schema.ts";
 import { findScimGroup, membersAfter, type ScimGroupRow } from "../store/directory/scim-groups.ts";
 import { findScimUser, type GroupOfUser, groupsOfPage, type ScimUserRow } from "../store/directory/scim-users.ts";
+import { calledBy, scimAdmission } from "./scim-admission.ts";
 import { describeScim } from "./scim-description.ts";
 import { listPage } from "./scim-list.ts";
 import { groupJson, memberJson, projectionOf, resourceMessage, userJson } from "./scim-resource.ts";
@@ -48,22 +48,20 @@ export function scimService(deps: DirectoryDeps): ServiceImpl<typeof ScimService
     resource: resourceMessage("Group", row.id, row.version, groupJson(row, base, projectionOf(shown)), base),
   });
 
-  const list = async (request: ListScimResourcesRequest) => {
-    const { id: directoryId } = await requireClient(db, request.digest);
-    return listPage(deps, directoryId, kindOf(request.kind), request);
-  };
-  const get = async ({ digest, kind, id, projection }: GetScimResourceRequest) => {
-    const client = await requireClient(db, digest);
-    requireId(id);
-    if (kindOf(kind) === "User") {
-      const row = await findScimUser(db, client.id, id);
+  const list = (request: ListScimResourcesRequest) =>
+    readAsDirectory(db, request.digest, async ({ id }) => listPage(deps, id, kindOf(request.kind), request));
+  const get = ({ digest, kind, id, projection }: GetScimResourceRequest) =>
+    readAsDirectory(db, digest, async (client) => {
+      requireId(id);
+      if (kindOf(kind) === "User") {
+        const row = await findScimUser(db, client.id, id);
+        if (!row) throw scimNotFound();
+        return userMessage(row, projection);
+      }
+      const row = await findScimGroup(db, client.id, id);
       if (!row) throw scimNotFound();
-      return userMessage(row, projection);
-    }
-    const row = await findScimGroup(db, client.id, id);
-    if (!row) throw scimNotFound();
-    return groupMessage(row, projection);
-  };
+      return groupMessage(row, projection);
+    });
   /** Logs what `work` did for a request, whether it was served or refused. */
   const logged = async <T>(
     context: CallContext,
@@ -82,20 +80,16 @@ export function scimService(deps: DirectoryDeps): ServiceImpl<typeof ScimService
     };
     try {
       const done = await work();
-      deps.requests.note({ ...shown, resourceId: idOf(done) || null, effect }, null);
+      deps.requests.note({ ...shown, resourceId: idOf(done) || null, effect }, served);
       return done;
     } catch (failure) {
-      deps.requests.note({ ...shown, resourceId: isUuid(id) ? id : null, effect: null }, failure);
+      deps.requests.note({ ...shown, resourceId: isUuid(id) ? id : null, effect: null }, refusedBy(failure));
       throw failure;
     }
   };
 
   return {
-    async resolveDirectory({ digest }, handler) {
-      calledBy(handler);
-      const { id, token_id, name, partner_id, org_id } = await requireClient(db, digest);
-      return { directoryId: id, tokenId: token_id, name, partnerId: partner_id, orgId: org_id ?? "" };
-    },
+    ...scimAdmission(deps),
 
     async getScimDescription({ digest, kind, id }, handler) {
       calledBy(handler);
@@ -115,10 +109,11 @@ export function scimService(deps: DirectoryDeps): ServiceImpl<typeof ScimService
 
     async listScimMembers({ digest, id, after }, handler) {
       calledBy(handler);
-      const client = await requireClient(db, digest);
-      requireId(id);
-      if (!(await findScimGroup(db, client.id, id))) throw scimNotFound();
-      const ids = await membersAfter(db, id, isUuid(after) ? after : null, membersPage);
+      const ids = await readAsDirectory(db, digest, async (client) => {
+        requireId(id);
+        if (!(await findScimGroup(db, client.id, id))) throw scimNotFound();
+        return membersAfter(db, id, isUuid(after) ? after : null, membersPage);
+      });
       const json = ids.map((member) => JSON.stringify(memberJson(member, base)));
       return { json, next: ids.length === membersPage ? (ids.at(-1) ?? "") : "" };
     },
@@ -171,14 +166,6 @@ export function scimService(deps: DirectoryDeps): ServiceImpl<typeof ScimService
       });
     },
   };
-}
-
-/** Throws `permission_denied` for all but gateways: the directory's token is all that a call shows of its caller. */
-function calledBy(handler: HandlerContext): CallContext {
-  const context = callContext(handler);
-  const { actor } = context.caller;
-  if (actor.type === "system" && actor.id === "gateway") return context;
-  throw new AppError("permission_denied", "Only gateways may call this");
 }
 
 function kindOf(kind: string): ResourceKind {

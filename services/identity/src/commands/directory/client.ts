@@ -17,8 +17,10 @@ export async function requireClient(db: Database, digest: Uint8Array): Promise<C
   return checked(await findClient(db, digest));
 }
 
-function checked(client: ClientRow | null): ClientRow {
-  if (client === null || client.partner_status === "deleted" || client.org_status === "deleted") throw tokenInvalid();
+/** Throws as requireClient. */
+export function checked(client: ClientRow | null): ClientRow {
+  if (client === null || client.is_ended || client.partner_status === "deleted" || client.org_status === "deleted")
+    throw tokenInvalid();
   if (client.partner_status === "unknown" || client.org_status === "unknown") {
     throw new AppError("unavailable", "Service is temporarily unavailable", { retryAfterSeconds: 1 });
   }
@@ -36,6 +38,50 @@ function checked(client: ClientRow | null): ClientRow {
 }
 
 /**
+ * What `read` finds for the directory of a token; the token is checked meanwhile, and what was read with one that is
+ * refused is dropped. Throws as requireClient.
+ */
+export async function readAsDirectory<T>(
+  db: Database,
+  digest: Uint8Array,
+  read: (client: ClientRow) => Promise<T>,
+): Promise<T> {
+  const seen = seenClients(db).get(keyOf(digest));
+  const current = requireSeen(db, digest);
+  if (seen === undefined) return read(await current);
+  const [, found] = await Promise.allSettled([current, read(seen)]);
+  await current;
+  if (found.status === "rejected") throw found.reason;
+  return found.value;
+}
+
+/** Clients as last read by the digest of their token: id and tenant of one never change. */
+const seenMax = 1_000;
+const seenBy = new WeakMap<Database, Map<string, ClientRow>>();
+const keyOf = (digest: Uint8Array) => Buffer.from(digest).toString("base64");
+
+function seenClients(db: Database): Map<string, ClientRow> {
+  const clients = seenBy.get(db) ?? new Map<string, ClientRow>();
+  seenBy.set(db, clients);
+  return clients;
+}
+
+async function requireSeen(db: Database, digest: Uint8Array): Promise<ClientRow> {
+  return note(db, digest, await findClient(db, digest));
+}
+
+/** Remembers a client that is accepted. Throws as requireClient, and forgets one that is not. */
+function note(db: Database, digest: Uint8Array, found: ClientRow | null): ClientRow {
+  const [clients, key] = [seenClients(db), keyOf(digest)];
+  clients.delete(key);
+  const client = checked(found);
+  clients.set(key, client);
+  const [oldest] = clients.keys();
+  if (clients.size > seenMax && oldest !== undefined) clients.delete(oldest);
+  return client;
+}
+
+/**
  * A change by a directory, in one transaction of the service under the lock of its partner's administration: users and
  * roles change one at a time, and a token that was revoked meanwhile changes nothing. `read` issues statements that
  * only read or lock: they run under the lock, in the round trip that takes it. Throws as requireClient.
@@ -47,7 +93,7 @@ export async function changeAsDirectory<R, T>(
   read: (tx: Tx, client: ClientRow) => Promise<R>,
   work: (tx: Tx, call: DirectoryCall, found: R) => Promise<T>,
 ): Promise<T> {
-  const seen = await requireClient(db, digest);
+  const seen = seenClients(db).get(keyOf(digest)) ?? (await requireSeen(db, digest));
   const who = { ...asDirectory(context, seen), actsFor: seen.org_id ?? seen.partner_id };
   return serializedByPartner(db, seen.partner_id, () =>
     db.tx(who, async (tx) => {
@@ -56,7 +102,7 @@ export async function changeAsDirectory<R, T>(
         readClient(tx, digest),
         read(tx, seen),
       ]);
-      const client = checked(current);
+      const client = note(db, digest, current);
       const found = isUnchanged(seen, client) ? early : await read(tx, client);
       return work(tx, { context: asDirectory(context, client), client }, found);
     }),
