@@ -51,6 +51,7 @@ function diskFull(folder: string, freeBytes: number): Problem {
   return new Problem(
     `The disk of ${folder} is full: ${megabytes} MB free, ${neededBytes / 1024 / 1024} MB are needed to start.\n` +
       "Free some space, or set MUSTER_DATA_DIR to a folder on another disk.",
+    { status: 10 },
   );
 }
 

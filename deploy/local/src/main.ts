@@ -56,5 +56,5 @@ try {
 } catch (error) {
   // Whatever fails because everything is being stopped is no news.
   if (stopRequestedAt === null) complain(error);
-  await end(1);
+  await end(error instanceof Problem ? error.status : 1);
 }

@@ -225,6 +225,7 @@ async function requirePort(port: number, host: string): Promise<void> {
         : `cannot be listened on (${state})`;
   throw new Problem(
     `Port ${port} of ${host} ${why}.\nChoose another one: PORT=${port >= 1024 && port < 60_000 ? port + 100 : 3100} npm start`,
+    { status: 11 },
   );
 }
 
