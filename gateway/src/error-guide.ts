@@ -78,6 +78,10 @@ export const errorGuide: Record<PublicCode, Guide> = {
   site_not_found: { cause: "No site has this id in your scope.", remedy: listFirst },
   device_not_found: { cause: "No device has this id in your scope.", remedy: listFirst },
   device_group_not_found: { cause: "No device group has this id in your scope.", remedy: listFirst },
+  bulk_job_not_found: {
+    cause: "No bulk job has this id among yours and those of your tenants; ended ones go after 30 days.",
+    remedy: "Use the id from the reply that started it.",
+  },
   saved_view_not_found: {
     cause: "No saved view has this id among yours and those shared with you.",
     remedy: listFirst,
@@ -164,6 +168,10 @@ export const errorGuide: Record<PublicCode, Guide> = {
   limit_reached: {
     cause: "The tenant has as many of these as it may.",
     remedy: "Remove some, or have the limit raised; the reply names it.",
+  },
+  device_count_changed: {
+    cause: "More than 1 % more or fewer devices match the filter than `expectedCount` says; `count` is their number.",
+    remedy: "Look at the list again, then send its number.",
   },
   device_not_quarantined: {
     cause: "The device is trusted already, or was never quarantined.",

@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { type AddOptions, addDevices } from "./commands/add-devices.ts";
+import { type BulkOptions, bulkDevices, bulkJob, type JobOptions } from "./commands/bulk-devices.ts";
 import { deviceMetrics, type MetricOptions } from "./commands/device-metrics.ts";
 import { type LocalOptions, local } from "./commands/local.ts";
 import { listProfiles, useProfile } from "./commands/profiles.ts";
@@ -129,6 +130,29 @@ function addMachines(program: Command, io: Io): void {
     .action((action: string, ids: string[], _options, command: Command) =>
       reviewDevices(io, action, ids, all(command)),
     );
+  addBulk(devices, io);
+}
+
+/** Changes of all devices that match. */
+function addBulk(devices: Command, io: Io): void {
+  add(
+    devices,
+    "bulk",
+    "change all devices that match filters of `get devices`, and show the progress",
+    "muster devices bulk decommission status=offline seenBefore=2026-01-01",
+  )
+    .argument("<action>", "update, decommission, approve, merge or reject")
+    .argument("[filters...]", "NAME=VALUE")
+    .addOption(organization())
+    .option("--site <id>", "of an update: their new site; `none` for none")
+    .option("--auto-update <on|off>", "of an update: whether their agents update themselves")
+    .action((action: string, filters: string[], _options, command: Command) =>
+      bulkDevices(io, action, filters, all<BulkOptions>(command)),
+    );
+  add(devices, "job", "progress of a bulk job", "muster devices job ID --cancel")
+    .argument("<id>")
+    .option("--cancel", "change no further device")
+    .action((id: string, _options, command: Command) => bulkJob(io, id, all<JobOptions>(command)));
 }
 
 /** Programs that run on this machine; the others parse their own arguments. */

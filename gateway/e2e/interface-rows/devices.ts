@@ -35,6 +35,7 @@ export const deviceRows: AreaRows = {
     GET /devices/metrics
     GET /devices/history
     GET /devices/:id/metrics
+    GET /devices/bulk-jobs/:id
     GET /devices/:id
     GET /device-groups
     GET /device-groups/:id`,
@@ -44,6 +45,8 @@ export const deviceRows: AreaRows = {
       { permission: "devices:write" },
       `
     PATCH /devices/:id
+    POST /devices/bulk-jobs
+    DELETE /devices/bulk-jobs/:id
     POST /devices/bulk-update
     POST /devices/bulk-review
     POST /device-groups

@@ -47,6 +47,8 @@ const elsewhere = [
   "DELETE /sso/link/:providerId",
   // Takes a code that is exchanged once: e2e/webhooks/portal.test.ts.
   "POST /webhooks/portal-links/:id/exchange",
+  // Its devices have rows, too: e2e/devices/bulk-jobs.test.ts.
+  "POST /devices/bulk-jobs",
   // Its rows are those that it appends: e2e/audit.
   "POST /audit-logs/events",
   // Changes a type that its organization has: e2e/webhooks.

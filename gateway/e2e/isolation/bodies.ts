@@ -75,6 +75,7 @@ const bodies: Record<string, (from: Ingredients) => Record<string, unknown>> = {
     template: "sso-disabled",
     notify: { webhook: true },
   }),
+  "POST /devices/bulk-jobs": ({ name }) => ({ filter: { search: name }, expectedCount: 1, action: "approve" }),
   "POST /saved-views": ({ name, home }) => ({ name, orgId: home.orgId, resource: "devices", query: {} }),
   "POST /roles": ({ name, home, varied }) => ({
     name,

@@ -81,6 +81,8 @@ export function successOf({ route, key }: Subject): Outcome {
   if (route.path.startsWith("/sso/link/") && key !== "GET /sso/link/options") {
     return refused(404, "sso_provider_not_found");
   }
+  // No device has the host name that it searches.
+  if (key === "POST /devices/bulk-jobs") return refused(409, "device_count_changed");
   if (key === "PATCH /scim/v2/Groups/:id") return { status: 204, code: null };
   if (key === "GET /agents/:id/channel") return refused(426, "upgrade_required");
   return { status: route.status ?? 200, code: null };

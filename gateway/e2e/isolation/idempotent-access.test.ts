@@ -24,8 +24,15 @@ const withoutScope: Record<string, string> = {
   "POST /agent-versions/rollouts": "for the platform's administrators alone",
   "POST /agent-versions/rollout-templates": "for the platform's administrators alone",
 };
-/** Rows that refuse while the prepared delivery has retries left: nothing is stored under their key then. */
-const mayRefuse = ["POST /webhooks/:id/deliveries/:deliveryId/retry", "POST /webhooks/:id/retry/:deliveryId"];
+/**
+ * Rows that refuse while the prepared delivery has retries left, and the one whose filter no device matches: nothing is
+ * stored under their key then.
+ */
+const mayRefuse = [
+  "POST /webhooks/:id/deliveries/:deliveryId/retry",
+  "POST /webhooks/:id/retry/:deliveryId",
+  "POST /devices/bulk-jobs",
+];
 
 const rows = routes.filter((row) => row.idempotent && !(`${row.method} ${row.path}` in withoutScope));
 const table = rows.map((row) => [`${row.method} ${row.path}`, row] as const);

@@ -161,6 +161,20 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
     return attempt.id;
   }
 
+  /** A job that no process works on, so that it can be cancelled. */
+  async function bulkJob({ partnerId, orgId }: Spot): Promise<string> {
+    const [job] = await owner.rows<{ id: string }>(
+      `INSERT INTO tenancy.device_bulk_jobs (id, partner_id, org_id, created_by, caller, meta, filter, action, change, device_ids,
+                                             total, claimed_until, created_at)
+       VALUES (gen_random_uuid(), $1, $2, gen_random_uuid(), '{}', '{}', '{}', 'approve', '{}', ARRAY[gen_random_uuid()],
+               1, 'infinity', now())
+       RETURNING id`,
+      [partnerId, orgId],
+    );
+    if (!job) throw new Error("a bulk job was not stored");
+    return job.id;
+  }
+
   /** A rollout of a version of its own, the newest: one that is completed promotes its version. */
   async function makeRollout(): Promise<string> {
     const { version } = await post("/agent-versions", releaseBody(`matrix.${Date.now()}.${rollouts++}`));
@@ -183,6 +197,7 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
     if (kind === "delivery") return targetAt(kind, spot, hooks.deliveryOf(await hooks.webhook(spot, name)), name);
     if (kind === "replay") return targetAt(kind, spot, hooks.replayOf(await hooks.webhook(spot, name)), null);
     if (kind === "event") return targetAt(kind, spot, await hooks.event(spot, name), name);
+    if (kind === "bulk_job") return targetAt(kind, spot, await bulkJob(spot), null);
     if (kind === "rollout") return targetAt(kind, spot, await makeRollout(), name);
     if (kind === "rollout_template") return targetAt(kind, spot, await makeTemplate(name), name);
     if (kind === "sso_attempt") {

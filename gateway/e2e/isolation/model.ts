@@ -37,6 +37,7 @@ export type Kind =
   | "rollout"
   | "rollout_template"
   | "saved_view"
+  | "bulk_job"
   | "portal_link";
 
 /** `orphaned`: its organization was deleted. `ended`: decommissioned, still to be read. */
@@ -157,7 +158,7 @@ const staying: readonly Kind[] = ["audit_log", "user", "role"];
 export const ofPlatform: readonly Kind[] = ["agent_version", "rollout", "rollout_template"];
 /** Kinds that a directory reads and changes, of its own alone. */
 export const ofDirectories: readonly Kind[] = ["scim_user", "scim_group"];
-const bySite: readonly Kind[] = ["site", "device", "device_group"];
+const bySite: readonly Kind[] = ["site", "device", "device_group", "bulk_job"];
 
 /** Whether a record is within the caller's tenant, organizations and sites. */
 export function hasAccess(actor: Actor, target: Target): boolean {

@@ -26,6 +26,7 @@ const collections: Record<string, Kind> = {
   "/orgs/organizations": "organization",
   "/orgs/sites": "site",
   "/devices": "device",
+  "/devices/bulk-jobs": "bulk_job",
   "/device-groups": "device_group",
   "/users": "user",
   "/roles": "role",

@@ -115,9 +115,10 @@ export async function makeWorld(owner: Owner, makers: Makers, kinds: ReadonlySet
       add(active, "enrollment_key", spots[relation]);
     }
   }
-  if (kinds.has("saved_view")) {
+  for (const kind of ["saved_view", "bulk_job"] as const) {
+    if (!kinds.has(kind)) continue;
     for (const relation of ["own", "sibling", "other"] as const)
-      add(active, "saved_view", { ...spots[relation], siteId: null });
+      add(active, kind, { ...spots[relation], siteId: null });
   }
   for (const kind of ["webhook", "dead_letter", "event", "portal_link"] as const) {
     if (!kinds.has(kind)) continue;

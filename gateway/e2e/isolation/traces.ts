@@ -7,6 +7,7 @@ const tables: Partial<Record<Kind, { table: string; without: string }>> = {
   organization: { table: "tenancy.organizations", without: "" },
   site: { table: "tenancy.sites", without: "" },
   device: { table: "tenancy.devices", without: "" },
+  bulk_job: { table: "tenancy.device_bulk_jobs", without: "" },
   device_group: { table: "tenancy.device_groups", without: "" },
   user: { table: "identity.users", without: "" },
   role: { table: "identity.roles", without: "" },

@@ -44,6 +44,7 @@ import { RolloutService } from "@muster/proto/muster/release/v1/rollout_pb";
 import { SettingsService } from "@muster/proto/muster/release/v1/settings_pb";
 import { RolloutTemplateService } from "@muster/proto/muster/release/v1/template_pb";
 import { UpdateService } from "@muster/proto/muster/release/v1/update_pb";
+import { DeviceBulkJobService } from "@muster/proto/muster/tenancy/v1/bulk_job_pb";
 import { DeviceGroupService, DeviceService } from "@muster/proto/muster/tenancy/v1/device_pb";
 import { MetricService } from "@muster/proto/muster/tenancy/v1/metric_pb";
 import { NameService } from "@muster/proto/muster/tenancy/v1/name_pb";
@@ -94,6 +95,7 @@ const clients = {
   servicePrincipals: [ServicePrincipalService, "identity"],
   partners: [PartnerService, "tenancy"],
   organizations: [OrganizationService, "tenancy"],
+  bulkJobs: [DeviceBulkJobService, "tenancy"],
   savedViews: [SavedViewService, "tenancy"],
   metrics: [MetricService, "tenancy"],
   sites: [SiteService, "tenancy"],

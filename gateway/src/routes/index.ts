@@ -11,6 +11,7 @@ import { auditStreamRoutes } from "./audit/streams.ts";
 import { agentLogRoutes } from "./devices/agent-logs.ts";
 import { agentOtlpRoutes } from "./devices/agent-otlp.ts";
 import { agentRoutes } from "./devices/agents.ts";
+import { bulkJobRoutes } from "./devices/bulk-jobs.ts";
 import { deviceChangeRoutes } from "./devices/device-changes.ts";
 import { deviceGroupRoutes } from "./devices/device-groups.ts";
 import { deviceLogRoutes } from "./devices/device-logs.ts";
@@ -98,6 +99,7 @@ const rows: readonly Route[] = [
   ...deviceRoutes,
   ...deviceMetricRoutes,
   ...deviceBulkRoutes,
+  ...bulkJobRoutes,
   ...deviceChangeRoutes,
   ...deviceUpdateRoutes,
   ...deviceGroupRoutes,

@@ -1,6 +1,6 @@
 export { BoundedMap } from "./caller/bounded-map.ts";
 export { callContext } from "./caller/call-context.ts";
-export { callerAudience, maxListedIds } from "./caller/caller-claims.ts";
+export { callerAudience, fromClaims, maxListedIds, toClaims } from "./caller/caller-claims.ts";
 export { type GeneratedCallerKey, generateCallerKey } from "./caller/caller-keys.ts";
 export { type IssuerRules, issuers, mayIssue, openRpcs, systemOpens } from "./caller/issuers.ts";
 export { callOptions, metadataNames } from "./caller/metadata.ts";

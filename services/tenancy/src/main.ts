@@ -1,4 +1,5 @@
 import { AttentionService } from "@muster/proto/muster/common/v1/attention_pb";
+import { DeviceBulkJobService } from "@muster/proto/muster/tenancy/v1/bulk_job_pb";
 import { DeviceGroupService, DeviceService } from "@muster/proto/muster/tenancy/v1/device_pb";
 import { MetricService } from "@muster/proto/muster/tenancy/v1/metric_pb";
 import { NameService } from "@muster/proto/muster/tenancy/v1/name_pb";
@@ -11,12 +12,14 @@ import { SnapshotService } from "@muster/proto/muster/tenancy/v1/snapshot_pb";
 import { register } from "@muster/rpc";
 import { attentionService, runService } from "@muster/service";
 import { migrations, settings, version } from "./config.ts";
+import { startBulkJobs } from "./jobs/bulk-jobs.ts";
 import { startDeviceHistory } from "./jobs/device-history.ts";
 import { startMetricHistory } from "./jobs/metric-history.ts";
 import { startPresenceWatch } from "./jobs/presence-watch.ts";
 import { startPurging } from "./jobs/purge.ts";
 import { startSiteRemovals } from "./jobs/site-removals.ts";
 import { quarantinedDeviceSource } from "./rpc/attention.ts";
+import { bulkJobService } from "./rpc/bulk-job.ts";
 import { deviceService } from "./rpc/device.ts";
 import { deviceGroupService } from "./rpc/device-group.ts";
 import { metricService } from "./rpc/metric.ts";
@@ -52,12 +55,15 @@ await runService({
     process.onStop("purges", () => purging.stop());
     const removals = startSiteRemovals({ db, log: process.log });
     process.onStop("removals of sites", () => removals.stop());
+    const bulkJobs = startBulkJobs({ db, log: process.log, now: deps.now });
+    process.onStop("bulk jobs", () => bulkJobs.stop());
     return [
       register(PartnerService, partnerService(deps)),
       register(OrganizationService, organizationService(deps)),
       register(SiteService, siteService(deps)),
       register(DeviceService, deviceService(deps)),
       register(PresenceService, presenceService({ ...deps, metrics: metrics.history })),
+      register(DeviceBulkJobService, bulkJobService(deps)),
       register(DeviceGroupService, deviceGroupService(deps)),
       register(NameService, nameService(deps)),
       register(MetricService, metricService(deps)),

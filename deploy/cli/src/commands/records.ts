@@ -14,7 +14,7 @@ import { recordText, tableWriter } from "../table.ts";
 type Method = "GET" | "POST" | "PATCH" | "DELETE";
 type Call = (path: string, init: object) => Promise<{ data?: JsonObject; error?: ApiError; response: Response }>;
 /** The table of resources was checked when it was compiled: here a path is a text. */
-const call = (muster: MusterClient, method: Method, path: string, init: object) =>
+export const call = (muster: MusterClient, method: Method, path: string, init: object) =>
   done((muster[method] as unknown as Call)(path, init));
 
 export type GetOptions = Globals & {
@@ -151,7 +151,8 @@ export async function remove(io: Io, typed: string, id: string, options: Globals
   if (!options.json) io.stderr.write(`Deleted ${id} of ${resource.name}\n`);
 }
 
-async function isConfirmed(io: Io, question: string): Promise<boolean> {
+/** Asks at a terminal. */
+export async function isConfirmed(io: Io, question: string): Promise<boolean> {
   const prompt = promptOf(io);
   try {
     return ["y", "yes"].includes((await prompt.ask(question)).toLowerCase());

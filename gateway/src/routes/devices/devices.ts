@@ -9,27 +9,20 @@ import {
   idParams,
   listQuery,
   nameIn,
-  only,
   pageOf,
   pagination,
   paginationOf,
   success,
-  timeIn,
   timeOf,
   timeOrNull,
   timeOut,
-  timestampOf,
-  valuesIn,
 } from "../fields/schemas.ts";
 import { component } from "../releases/agent-versions.ts";
+import { deviceFilters, deviceStatus, filterRequest, updateState } from "./device-filters.ts";
 
 const tag = "Devices";
 const read = { auth: "session", permission: "devices:read", keyScopes: ["devices:read"] } as const;
 const write = { auth: "session", permission: "devices:write", keyScopes: ["devices:write"] } as const;
-
-const status = z.enum(["online", "offline", "updating", "decommissioned", "quarantined"]);
-
-const updateState = z.enum(["current", "behind", "ahead", "failed"]);
 
 const reportedUpdate = z.object({
   component,
@@ -52,7 +45,7 @@ const device = z
     agentVersion: z.string(),
     watchdogVersion: z.string().nullable(),
     helperVersion: z.string().nullable(),
-    status: status.meta({ description: "Quarantined: enrolled with the hardware id of another active device." }),
+    status: deviceStatus.meta({ description: "Quarantined: enrolled with the hardware id of another active device." }),
     lastSeenAt: timeOut.nullable(),
     lastIpAddress: z.string().nullable(),
     autoUpdateEnabled: z.boolean(),
@@ -83,37 +76,7 @@ const device = z
   .meta({ id: "Device" });
 
 const filters = listQuery.extend({
-  orgId: id.optional().meta({ description: only.organization }),
-  siteId: id.optional().meta({ description: only.site }),
-  groupId: id.optional().meta({ description: only.group }),
-  status: valuesIn(status, 20)
-    .optional()
-    .meta({ description: only.oneOf, example: ["offline"] }),
-  os: os.optional().meta({ description: only.equal }),
-  arch: arch.optional().meta({ description: only.equal }),
-  agentVersion: z.string().max(64).optional().meta({ description: only.equal, example: "1.4.2" }),
-  agentVersionRange: z.string().max(256).optional().meta({
-    description: "Only records with an agent version in this range, in node-semver's grammar.",
-    example: ">=1.4.0 <2",
-  }),
-  updateState: updateState.optional().meta({ description: only.equal }),
-  hardwareId: z.string().max(255).optional().meta({ description: "Only records with this value, ignoring case." }),
-  serialNumber: z.string().max(255).optional().meta({ description: "Only records with this value, ignoring case." }),
-  address: z.string().max(64).optional().meta({
-    description: "Only records last seen at this IP address, or in this network.",
-    example: "192.0.2.0/24",
-  }),
-  label: z.string().max(319).optional().meta({
-    description: "Only records with this label: `name=value`, or `name` for any value.",
-    example: "region=eu",
-  }),
-  seenAfter: timeIn.optional().meta({ description: "Only records last seen at this time or later." }),
-  seenBefore: timeIn.optional().meta({ description: "Only records last seen before this time." }),
-  enrollmentKeyId: id.optional().meta({ description: "Only devices that enrolled with this key." }),
-  search: z.string().max(255).optional().meta({
-    description:
-      "Only records with a host name, serial number, address or organization that contains this text, ignoring case.",
-  }),
+  ...deviceFilters.shape,
   sort: z.enum(["hostname", "-hostname", "lastSeenAt", "-lastSeenAt"]).optional().meta({
     description:
       "Field to sort by, descending with `-`; without it, the newest come first. Reads all visible devices and is refused after 3 s.",
@@ -141,34 +104,15 @@ const list = route({
   reply: z.object({ data: z.array(device), pagination }),
   errors: ["organization_not_found", "site_not_found", "device_group_not_found"],
   async handle({ query, rpc }, { services }) {
-    const wanted = {
-      page: pageOf(query),
-      orgId: query.orgId ?? "",
-      siteId: query.siteId ?? "",
-      groupId: query.groupId ?? "",
-      statuses: query.status ?? [],
-      os: query.os ?? "",
-      arch: query.arch ?? "",
-      agentVersionRange: query.agentVersionRange ?? "",
-      updateState: query.updateState ?? "",
-      hardwareId: query.hardwareId ?? "",
-      serialNumber: query.serialNumber ?? "",
-      address: query.address ?? "",
-      agentVersion: query.agentVersion ?? "",
-      label: query.label ?? "",
-      seenAfter: timestampOf(query.seenAfter),
-      seenBefore: timestampOf(query.seenBefore),
-      search: query.search ?? "",
-      enrollmentKeyId: query.enrollmentKeyId ?? "",
-      sort: query.sort ? sorts[query.sort] : "",
-    };
+    const sort = query.sort ? sorts[query.sort] : "";
+    const wanted = { page: pageOf(query), ...filterRequest(query), sort };
     const reply = await services.devices.listDevices(wanted, await rpc());
     return { data: reply.devices.map(deviceOf), pagination: paginationOf(reply.page) };
   },
 });
 
 const statusCount = z.object({
-  status,
+  status: deviceStatus,
   count: z.int(),
   isEstimate: z.boolean().meta({ description: "Counts above 50,000 devices are estimates." }),
 });
@@ -186,7 +130,7 @@ const summary = route({
     const { counts } = await services.devices.countDevices({ orgId, siteId, groupId }, await rpc());
     return {
       byStatus: counts.map((each) => ({
-        status: status.parse(each.status),
+        status: deviceStatus.parse(each.status),
         count: Number(each.count),
         isEstimate: each.isEstimate,
       })),
@@ -327,7 +271,7 @@ function deviceOf(message: Device | undefined): z.input<typeof device> {
     agentVersion: message.agentVersion,
     watchdogVersion: message.watchdogVersion || null,
     helperVersion: message.helperVersion || null,
-    status: status.parse(message.status),
+    status: deviceStatus.parse(message.status),
     lastSeenAt: timeOrNull(message.lastSeenAt),
     lastIpAddress: message.lastIpAddress || null,
     autoUpdateEnabled: message.autoUpdateEnabled,

@@ -26,6 +26,8 @@ export const errorCodes = [
   "device_group_not_found",
   "device_not_quarantined",
   "saved_view_not_found",
+  "bulk_job_not_found",
+  "device_count_changed",
   "user_not_found",
   "role_not_found",
   "api_key_missing",

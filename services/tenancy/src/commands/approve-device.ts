@@ -25,30 +25,29 @@ export type Approval = { id: string; replace: boolean; merge: boolean };
  * (docs/decisions/0021-identity-leads-enrollment-one-trusted-device-per-machine.md). A device that is not quarantined
  * stays unchanged. Throws `device_not_found` and `device_decommissioned`.
  */
-export async function approveDevice(
-  { db, now }: Deps,
+export function approveDevice({ db, now }: Deps, context: CallContext, approval: Approval): Promise<DeviceRow> {
+  const at = now();
+  return db.tx(context, (tx) => approveIn(tx, context, approval, at), { retry: true });
+}
+
+/** As approveDevice, within a transaction. */
+export async function approveIn(
+  tx: Tx,
   context: CallContext,
   { id, replace, merge }: Approval,
+  at: Date,
 ): Promise<DeviceRow> {
-  const at = now();
-  return db.tx(
-    context,
-    async (tx) => {
-      const stored = await lockOne(tx, context, id);
-      if (stored.status !== "quarantined") return stored;
-      const ownerId = stored.hardware_id && (await findHardwareOwner(tx, stored.org_id, stored.hardware_id));
-      const retires = replace || merge;
-      const replaced = ownerId && retires ? await retireOwner(tx, context, ownerId, stored, at) : null;
-      const trusted = await markApproved(tx, context.caller, stored.id, Boolean(ownerId) && !retires, at);
-      const approved =
-        replaced && merge ? await inherit(tx, context.caller, { device: trusted, ...replaced }) : trusted;
-      emitDevice(tx, context, "updated", approved);
-      const details = changesBetween(reviewed(stored), reviewed(approved));
-      auditDevice(tx, context, { action: "device.update", row: approved, details }, at);
-      return approved;
-    },
-    { retry: true },
-  );
+  const stored = await lockOne(tx, context, id);
+  if (stored.status !== "quarantined") return stored;
+  const ownerId = stored.hardware_id && (await findHardwareOwner(tx, stored.org_id, stored.hardware_id));
+  const retires = replace || merge;
+  const replaced = ownerId && retires ? await retireOwner(tx, context, ownerId, stored, at) : null;
+  const trusted = await markApproved(tx, context.caller, stored.id, Boolean(ownerId) && !retires, at);
+  const approved = replaced && merge ? await inherit(tx, context.caller, { device: trusted, ...replaced }) : trusted;
+  emitDevice(tx, context, "updated", approved);
+  const details = changesBetween(reviewed(stored), reviewed(approved));
+  auditDevice(tx, context, { action: "device.update", row: approved, details }, at);
+  return approved;
 }
 
 /**
@@ -57,15 +56,18 @@ export async function approveDevice(
  */
 export async function rejectDevice({ db, now }: Deps, context: CallContext, id: string): Promise<void> {
   const at = now();
-  await db.tx(context, async (tx) => {
-    const stored = await lockOne(tx, context, id);
-    if (stored.status !== "quarantined") throw deviceNotQuarantined();
-    const gone = await markDecommissioned(tx, context.caller, stored.id, at);
-    await countDown(tx, gone.org_id);
-    emitDevice(tx, context, "decommissioned", gone);
-    const changes = changesBetween({ status: stored.status }, { status: gone.status });
-    auditDevice(tx, context, { action: "device.delete", row: gone, details: { ...changes, reason: "rejected" } }, at);
-  });
+  await db.tx(context, (tx) => rejectIn(tx, context, id, at));
+}
+
+/** As rejectDevice, within a transaction. */
+export async function rejectIn(tx: Tx, context: CallContext, id: string, at: Date): Promise<void> {
+  const stored = await lockOne(tx, context, id);
+  if (stored.status !== "quarantined") throw deviceNotQuarantined();
+  const gone = await markDecommissioned(tx, context.caller, stored.id, at);
+  await countDown(tx, gone.org_id);
+  emitDevice(tx, context, "decommissioned", gone);
+  const changes = changesBetween({ status: stored.status }, { status: gone.status });
+  auditDevice(tx, context, { action: "device.delete", row: gone, details: { ...changes, reason: "rejected" } }, at);
 }
 
 async function lockOne(tx: Tx, { caller }: CallContext, id: string): Promise<DeviceRow> {

@@ -1,12 +1,15 @@
 import type { Database } from "@muster/db";
 import { counter, keepWorking, type Logger, ownMeta, type Repeating, systemCaller } from "@muster/kit";
 import { recordChange } from "../emits/record-change.ts";
+import { deleteEndedJobs, deleteJobsOf } from "../store/bulk-jobs.ts";
 import { takePurged } from "../store/purges.ts";
 import { deleteViewsOf } from "../store/saved-views.ts";
 
 const everyMs = 3_600_000;
 const dayMs = 86_400_000;
 const most = 100;
+/** Bulk jobs are kept that long after their end. */
+const jobDays = 30;
 
 const purged = counter("muster_tenancy_tenants_purged_total", "Deleted tenants for which a purge event was emitted.");
 
@@ -22,10 +25,9 @@ export async function purgeOnce({ db, days, now }: { db: Database; days: number;
   for (let total = 0; ; ) {
     const count = await db.tx({ caller }, async (tx) => {
       const tenants = await takePurged(tx, new Date(at.getTime() - days * dayMs), at, most);
-      await deleteViewsOf(
-        tx,
-        tenants.map(({ id }) => id),
-      );
+      const ids = tenants.map(({ id }) => id);
+      await deleteViewsOf(tx, ids);
+      await deleteJobsOf(tx, ids);
       for (const { kind, id, name, version, partner_id: partnerId, status } of tenants) {
         const orgId = kind === "organization" ? id : null;
         const tenant = { kind, id, name, version, partnerId, orgId, status, deleted: true };
@@ -39,11 +41,13 @@ export async function purgeOnce({ db, days, now }: { db: Database; days: number;
   }
 }
 
-/** Looks at start and every hour, until stopped. */
+/** Looks at start and every hour, until stopped; also deletes bulk jobs that ended 30 days ago. */
 export function startPurging(deps: { db: Database; log: Logger; days: number; now: () => Date }): Repeating {
   const look = async () => {
     const tenants = await purgeOnce(deps);
     if (tenants > 0) deps.log.info({ tenants }, "tenants purged");
+    const before = new Date(deps.now().getTime() - jobDays * dayMs);
+    await deps.db.tx({ caller: systemCaller("tenancy") }, (tx) => deleteEndedJobs(tx, before));
   };
   return keepWorking(everyMs, look, (err) => deps.log.warn({ err }, "deleted tenants cannot be purged now"));
 }

@@ -9,6 +9,7 @@ import { auditDevice } from "../emits/device.ts";
 import { changesBetween } from "../rules/changes.ts";
 import { deviceGroupChange, newDeviceGroup } from "../rules/device-group.ts";
 import { searchOf } from "../rules/fields.ts";
+import { requireAllSites } from "../rules/guards.ts";
 import { deviceGroupNotFound, organizationNotFound, siteNotFound } from "../rules/refusals.ts";
 import {
   deleteDeviceGroup,
@@ -25,7 +26,6 @@ import { deviceOwners } from "./device-filter.ts";
 import { deviceMembership } from "./device-members.ts";
 import { deviceGroupMessage } from "./device-message.ts";
 import { requireFilterTargets } from "./filter-targets.ts";
-import { requireAllSites } from "./guards.ts";
 
 type Deps = { db: Database; now: () => Date };
 

@@ -6,29 +6,17 @@ import { DeviceSchema, type DeviceService } from "@muster/proto/muster/tenancy/v
 import { callContext } from "@muster/rpc";
 import { requireOrganization, requirePermission } from "@muster/service";
 import { approveDevice, rejectDevice } from "../commands/approve-device.ts";
+import { changeDevice, decommissionDevice } from "../commands/change-device.ts";
 import { createDevice, discardDevice } from "../commands/create-device.ts";
-import { auditDevice, emitDevice } from "../emits/device.ts";
-import { changesBetween } from "../rules/changes.ts";
-import { type DeviceFields, deviceChange, idField, newDevice } from "../rules/device.ts";
+import { deviceChange, idField, newDevice } from "../rules/device.ts";
 import { checks } from "../rules/fields.ts";
-import { deviceDecommissioned, deviceNotFound, organizationNotFound, siteNotFound } from "../rules/refusals.ts";
-import { countDown } from "../store/device-counts.ts";
+import { deviceNotFound, organizationNotFound } from "../rules/refusals.ts";
 import { countByStatus, listDevices } from "../store/device-list.ts";
-import { holdSite } from "../store/device-scope.ts";
-import {
-  type DeviceRow,
-  deviceFields,
-  findDevice,
-  forgetEnrollmentKey,
-  lockDevice,
-  markDecommissioned,
-  updateDevice,
-} from "../store/devices.ts";
+import { findDevice, forgetEnrollmentKey } from "../store/devices.ts";
 import { pageInfo } from "../store/name-page.ts";
 import { deviceFilter, deviceOwners } from "./device-filter.ts";
 import { deviceMessage } from "./device-message.ts";
 import { requireFilterTargets } from "./filter-targets.ts";
-import { requireAllSites } from "./guards.ts";
 
 /** Devices of a deleted key per transaction. */
 const forgottenAtOnce = 1_000;
@@ -134,21 +122,7 @@ function deviceChanges({ db, now }: Deps): Pick<Handlers, "updateDevice" | "deco
       admit(context, "devices:write");
       const change = deviceChange(updateMask?.paths ?? [], device ?? create(DeviceSchema));
       const at = now();
-      const row = await db.tx(context, async (tx) => {
-        const { caller } = context;
-        // The site before the device, as a site's deletion locks them.
-        const siteOrg = change.siteId ? await holdSite(tx, caller, change.siteId) : null;
-        const stored = isUuid(id) ? await lockDevice(tx, caller, id) : null;
-        if (!stored) throw deviceNotFound();
-        if (stored.status === "decommissioned") throw deviceDecommissioned();
-        checkMove(context, stored, change, siteOrg);
-        const before = deviceFields(stored);
-        const after = { ...before, ...change };
-        const updated = await updateDevice(tx, caller, stored.id, after, at);
-        emitDevice(tx, context, "updated", updated);
-        auditDevice(tx, context, { action: "device.update", row: updated, details: changesBetween(before, after) }, at);
-        return updated;
-      });
+      const row = await db.tx(context, (tx) => changeDevice(tx, context, id, change, at));
       return { device: deviceMessage(row) };
     },
 
@@ -156,17 +130,7 @@ function deviceChanges({ db, now }: Deps): Pick<Handlers, "updateDevice" | "deco
       const context = callContext(handler);
       admit(context, "devices:delete");
       const at = now();
-      await db.tx(context, async (tx) => {
-        const stored = isUuid(id) ? await lockDevice(tx, context.caller, id) : null;
-        if (!stored) throw deviceNotFound();
-        // A repeat finds its work done.
-        if (stored.status === "decommissioned") return;
-        const gone = await markDecommissioned(tx, context.caller, stored.id, at);
-        await countDown(tx, gone.org_id);
-        emitDevice(tx, context, "decommissioned", gone);
-        const details = changesBetween({ status: stored.status }, { status: gone.status });
-        auditDevice(tx, context, { action: "device.delete", row: gone, details }, at);
-      });
+      await db.tx(context, (tx) => decommissionDevice(tx, context, id, at));
       return {};
     },
   };
@@ -180,16 +144,4 @@ function requireService({ caller }: CallContext): void {
 function admit(context: CallContext, permission: "devices:read" | "devices:write" | "devices:delete"): void {
   requirePermission(context, permission);
   requireOrganization(context);
-}
-
-/** A device moves within its organization; a user limited to sites cannot move it out of all of them. */
-function checkMove(
-  context: CallContext,
-  stored: DeviceRow,
-  change: Partial<DeviceFields>,
-  siteOrg: string | null,
-): void {
-  if (change.siteId === undefined) return;
-  if (change.siteId === null) requireAllSites(context);
-  else if (siteOrg !== stored.org_id) throw siteNotFound();
 }

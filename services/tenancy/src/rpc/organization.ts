@@ -8,6 +8,7 @@ import { checkedBefore, idempotentTx, requireOrganization, requirePermission, re
 import { recordChange } from "../emits/record-change.ts";
 import { changesBetween } from "../rules/changes.ts";
 import { searchOf } from "../rules/fields.ts";
+import { requireAllSites } from "../rules/guards.ts";
 import { changeOrganization, newOrganization } from "../rules/organization.ts";
 import { organizationNotFound, partnerNotFound } from "../rules/refusals.ts";
 import { pageInfo } from "../store/name-page.ts";
@@ -23,7 +24,6 @@ import {
   updateOrganization,
 } from "../store/organizations.ts";
 import { findPartner, lockPartner } from "../store/partners.ts";
-import { requireAllSites } from "./guards.ts";
 import { changedOrganization, organizationMessage } from "./organization-message.ts";
 
 type Deps = { db: Database; now: () => Date };

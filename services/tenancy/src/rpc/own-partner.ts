@@ -7,12 +7,12 @@ import { callContext } from "@muster/rpc";
 import { requirePermission, requireScope } from "@muster/service";
 import { recordChange } from "../emits/record-change.ts";
 import { changesBetween } from "../rules/changes.ts";
+import { requireAllSites } from "../rules/guards.ts";
 import { maxOrderedOrganizations, organizationOrder } from "../rules/organization-order.ts";
 import { changePartner, ownPartnerPaths } from "../rules/partner.ts";
 import { partnerNotFound } from "../rules/refusals.ts";
 import { orderableOrganizations } from "../store/organizations.ts";
 import { findPartner, lockPartner, partnerFields, updateOrganizationOrder, updatePartner } from "../store/partners.ts";
-import { requireAllSites } from "./guards.ts";
 import { changedPartner, partnerMessage } from "./partner-message.ts";
 
 type Deps = { db: Database; now: () => Date };

@@ -10,7 +10,6 @@ import { changesBetween } from "../rules/changes.ts";
 import { checks, searchOf } from "../rules/fields.ts";
 import { organizationNotFound, savedViewNotFound } from "../rules/refusals.ts";
 import { maxViews, newSavedView, requireSharing, savedViewChange } from "../rules/saved-view.ts";
-import { findOwner } from "../store/device-scope.ts";
 import { pageInfo } from "../store/name-page.ts";
 import {
   countSavedViews,
@@ -24,6 +23,7 @@ import {
   updateSavedView,
   type ViewTenant,
 } from "../store/saved-views.ts";
+import { tenantOfNew } from "./new-tenant.ts";
 
 type Deps = { db: Database; now: () => Date };
 
@@ -133,15 +133,6 @@ function viewChanges({ db, now }: Deps): Pick<Handlers, "updateSavedView" | "del
 function admit(context: CallContext): void {
   requireUser(context);
   requireOrganization(context);
-}
-
-/** The named organization, else the caller's own tenant. Throws `organization_not_found`. */
-async function tenantOfNew(tx: Tx, { caller }: CallContext, wanted: string): Promise<ViewTenant> {
-  const orgId = wanted === "" ? caller.orgId : wanted;
-  if (orgId === null) return { orgId, partnerId: caller.partnerId };
-  const partnerId = isUuid(orgId) ? await findOwner(tx, caller, orgId) : null;
-  if (partnerId === null) throw organizationNotFound();
-  return { orgId, partnerId };
 }
 
 async function lockChangeable(tx: Tx, { caller }: CallContext, id: string): Promise<SavedViewRow> {

@@ -9,6 +9,7 @@ import { idempotentTx, requireOrganization, requirePermission } from "@muster/se
 import { type ChangedTenant, recordChange } from "../emits/record-change.ts";
 import { changesBetween } from "../rules/changes.ts";
 import { checks, searchOf } from "../rules/fields.ts";
+import { requireAllSites } from "../rules/guards.ts";
 import { organizationOfSiteDenied, siteNotFound } from "../rules/refusals.ts";
 import { changeSite, newSite } from "../rules/site.ts";
 import { pageInfo } from "../store/name-page.ts";
@@ -25,7 +26,6 @@ import {
   updateSite,
   updateSiteLabels,
 } from "../store/sites.ts";
-import { requireAllSites } from "./guards.ts";
 
 type Deps = { db: Database; now: () => Date };
 

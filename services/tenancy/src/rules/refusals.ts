@@ -39,3 +39,7 @@ export function deviceNotQuarantined(): AppError {
 export function deviceDecommissioned(facts: Record<string, unknown> = {}): AppError {
   return new AppError("device_decommissioned", "Device is decommissioned", { facts });
 }
+
+export function bulkJobNotFound(): AppError {
+  return new AppError("bulk_job_not_found", "Bulk job not found");
+}

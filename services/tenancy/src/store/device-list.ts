@@ -177,6 +177,15 @@ export async function devicesOfOwners(tx: Tx, caller: Caller, owners: DeviceOwne
   return rows.map(({ id }) => id);
 }
 
+/** Ids of the devices in scope that a filter chooses, in the order of their ids, at most `most`. */
+export async function devicesOfFilter(tx: Tx, caller: Caller, filter: DeviceFilter, most: number): Promise<string[]> {
+  const members = filter.groupId === "" ? null : await findGroupMembers(tx, filter.groupId);
+  const versions = await versionsOf(tx, caller, filter, members);
+  const where = sql`${rowsInScope(caller)} AND ${conditionsOf(filter, members, versions)}`;
+  const rows = await tx.query<{ id: string }>(sql`SELECT id FROM devices WHERE ${where} ORDER BY id LIMIT ${most}`);
+  return rows.map(({ id }) => id);
+}
+
 /** The versions of the devices in scope that are in the range of the filter; null without one. */
 async function versionsOf(
   tx: Tx,

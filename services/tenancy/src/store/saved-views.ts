@@ -31,7 +31,8 @@ function viewsInScope(caller: Caller): Query {
   return sql`(shared OR owner_id = ${caller.actor.id}::uuid) AND ${ofTenants(caller)}`;
 }
 
-function ofTenants({ scope, partnerId, orgId, orgAccess }: Caller): Query {
+/** Rows of the tenants in scope. */
+export function ofTenants({ scope, partnerId, orgId, orgAccess }: Caller): Query {
   if (scope === "system") return sql`true`;
   const isActive = sql`(org_id IS NULL OR org_id NOT IN (SELECT o.id FROM organizations o WHERE o.deleted_at IS NOT NULL))`;
   if (scope === "organization") return sql`org_id = ${orgId}::uuid AND ${isActive}`;

@@ -4,6 +4,7 @@ import { type Database, openDatabase, sql } from "@muster/db";
 import { createLogger, systemCaller, uuidv7 } from "@muster/kit";
 import { type AuditEvent, AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
 import { type DeviceChanged, DeviceChangedSchema } from "@muster/proto/muster/events/v1/tenancy_pb";
+import { DeviceBulkJobService } from "@muster/proto/muster/tenancy/v1/bulk_job_pb";
 import { DeviceGroupService, DeviceService } from "@muster/proto/muster/tenancy/v1/device_pb";
 import { OrganizationService } from "@muster/proto/muster/tenancy/v1/organization_pb";
 import { PartnerService } from "@muster/proto/muster/tenancy/v1/partner_pb";
@@ -12,6 +13,7 @@ import { SiteService } from "@muster/proto/muster/tenancy/v1/site_pb";
 import { SnapshotService } from "@muster/proto/muster/tenancy/v1/snapshot_pb";
 import { register } from "@muster/rpc";
 import { callers, type TestDatabase, type TestPort, testDatabase, testPort } from "@muster/testing";
+import { bulkJobService } from "../rpc/bulk-job.ts";
 import { deviceService } from "../rpc/device.ts";
 import { deviceGroupService } from "../rpc/device-group.ts";
 import { organizationService } from "../rpc/organization.ts";
@@ -125,6 +127,7 @@ async function serve(db: Database): Promise<TestPort> {
     register(OrganizationService, organizationService(deps)),
     register(SiteService, siteService(deps)),
     register(DeviceService, deviceService(deps)),
+    register(DeviceBulkJobService, bulkJobService(deps)),
     register(DeviceGroupService, deviceGroupService(deps)),
     register(SavedViewService, savedViewService(deps)),
     register(SnapshotService, snapshotService(deps)),
