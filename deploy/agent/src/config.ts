@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { messageOf, parseVerifier } from "@muster/kit/agent";
+import { fieldsOf, messageOf, parseVerifier } from "@muster/kit/agent";
 import { AgentError, exitCodes } from "./exit-codes.ts";
 import { installationOf } from "./paths.ts";
 
@@ -67,10 +67,7 @@ export function readConfig(file: string): Config {
 }
 
 function parseConfig(file: string, json: unknown, errors: string[]): Config {
-  const members = (typeof json === "object" && json !== null && !Array.isArray(json) ? json : {}) as Record<
-    string,
-    unknown
-  >;
+  const members = fieldsOf(json);
   if (members !== json) errors.push("is not an object");
   for (const name of Object.keys(members).filter((each) => !fields.includes(each))) {
     errors.push(`"${name}" is no setting${hintFor(name)}`);

@@ -1,4 +1,4 @@
-import { AppError, type ErrorCode, type Scope } from "@muster/kit";
+import { AppError, type ErrorCode, hasFields, type Scope } from "@muster/kit";
 import type { Route } from "../route/route.ts";
 import { type InputError, parse, refusalOf } from "./input-errors.ts";
 
@@ -26,7 +26,7 @@ export function validateBody(
   if (!row.body) return undefined;
   const value = withAliases(row, sent);
   const mustChange = row.method === "PATCH" && row.dialect === undefined;
-  if (mustChange && isRecord(value) && !Object.entries(value).some((entry) => isUpdate(row, entry))) {
+  if (mustChange && hasFields(value) && !Object.entries(value).some((entry) => isUpdate(row, entry))) {
     throw new AppError("no_updates", "No updates provided");
   }
   const { body, orgErrors } = withOrganization(row, value, query);
@@ -42,7 +42,7 @@ function isUpdate(row: Bodied, [name, value]: [string, unknown]): boolean {
 }
 
 function withAliases({ aliases }: Bodied, value: unknown): unknown {
-  if (aliases === undefined || !isRecord(value)) return value;
+  if (aliases === undefined || !hasFields(value)) return value;
   const read = Object.entries(aliases).map(([alias, name]) => [name, value[name] ?? value[alias]] as const);
   return { ...value, ...Object.fromEntries(read.filter(([, found]) => found !== undefined)) };
 }
@@ -52,7 +52,7 @@ function withOrganization(
   value: unknown,
   { orgId }: Readonly<Record<string, unknown>>,
 ): { body: unknown; orgErrors: InputError[] } {
-  if (orgId === undefined || !takesOrgInQuery(row) || !isRecord(value)) return { body: value, orgErrors: [] };
+  if (orgId === undefined || !takesOrgInQuery(row) || !hasFields(value)) return { body: value, orgErrors: [] };
   const own = value.orgId ?? undefined;
   const differs = own !== undefined && String(own).toLowerCase() !== String(orgId).toLowerCase();
   const orgErrors = differs ? [{ path: "orgId", text: "Differs from orgId of the query" }] : [];
@@ -61,7 +61,7 @@ function withOrganization(
 
 /** Services refuse it, too; here it is reported with the other errors. A partner's own record has no organization. */
 function missingTenant(row: Bodied, body: unknown, scope: Scope | null): InputError[] {
-  if (scope === null || scope === "organization" || !isRecord(body)) return [];
+  if (scope === null || scope === "organization" || !hasFields(body)) return [];
   const isPartners = body.ownerScope === "partner";
   const lacks = (code: ErrorCode, field: string) =>
     row.errors?.includes(code) && hasField(row, field) && (body[field] ?? "") === "";
@@ -81,7 +81,3 @@ const required = (path: string, code: ErrorCode, text: string): InputError => ({
   text: "Required",
   coded: { code, text, facts: {} },
 });
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}

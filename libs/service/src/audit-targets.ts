@@ -1,3 +1,5 @@
+import { fieldsOf } from "@muster/kit";
+
 /** A record that a row is about besides its resource. */
 export type AuditTarget = { type: string; id: string; name: string | null };
 
@@ -39,8 +41,8 @@ export function targetsIn(
   details: Readonly<Record<string, unknown>>,
   resource: { type: string; id: string },
 ): AuditTarget[] {
-  const changes = recordOf(details.changes);
-  const parts = [details, recordOf(changes.after), recordOf(changes.before), recordOf(details.via)];
+  const changes = fieldsOf(details.changes);
+  const parts = [details, fieldsOf(changes.after), fieldsOf(changes.before), fieldsOf(details.via)];
   const seen = new Set([`${resource.type}/${resource.id}`]);
   const found = parts.flatMap((part) => targetsOfPart(part)).filter(({ type, id }) => !seenBefore(seen, type, id));
   return found.slice(0, mostTargets);
@@ -60,6 +62,3 @@ function seenBefore(seen: Set<string>, type: string, id: string): boolean {
   seen.add(key);
   return false;
 }
-
-const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : {};

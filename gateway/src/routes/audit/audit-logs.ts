@@ -1,3 +1,4 @@
+import { fieldsOf } from "@muster/kit";
 import type { AuditLog, ListLogsResponse } from "@muster/proto/muster/audit/v1/log_pb";
 import { z } from "zod";
 import { type Route, route } from "../../route/route.ts";
@@ -256,7 +257,7 @@ function auditPaginationOf({ page, searchedTo }: ListLogsResponse): z.input<type
 
 function entryOf(log: AuditLog): z.input<typeof entry> {
   const details = objectOf(log.detailsJson);
-  const { before, after } = asObject(details.changes);
+  const { before, after } = fieldsOf(details.changes);
   return {
     id: log.id,
     timestamp: timeOf(log.timestamp),
@@ -273,12 +274,8 @@ function entryOf(log: AuditLog): z.input<typeof entry> {
       role: log.actorRole || null,
       department: log.actorDepartment || null,
     },
-    changes: { before: asObject(before), after: asObject(after) },
+    changes: { before: fieldsOf(before), after: fieldsOf(after) },
   };
-}
-
-function asObject(value: unknown): Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
 }
 
 export const auditLogRoutes: readonly Route[] = [listEntries, list, search, get];

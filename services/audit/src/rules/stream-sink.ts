@@ -1,3 +1,4 @@
+import { fieldsOf, hasFields } from "@muster/kit";
 import type { ChainRow } from "./chain-row.ts";
 import { renderRow } from "./export-line.ts";
 import { ocsfEvent } from "./ocsf.ts";
@@ -82,18 +83,16 @@ function bulkRefusal(answer: Buffer): string | null {
 }
 
 function createdIn(item: unknown): { status: number; type: string } | null {
-  const created = recordOf(recordOf(item)?.create);
-  if (!created || typeof created.status !== "number") return null;
-  const { type } = recordOf(created.error) ?? {};
+  const created = fieldsOf(fieldsOf(item).create);
+  if (typeof created.status !== "number") return null;
+  const { type } = fieldsOf(created.error);
   return { status: created.status, type: typeof type === "string" ? type.slice(0, 100) : "" };
 }
 
-const recordOf = (value: unknown): Record<string, unknown> | null =>
-  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
-
-function jsonOf(text: Buffer): Record<string, unknown> | null {
+function jsonOf(text: Buffer): Readonly<Record<string, unknown>> | null {
   try {
-    return recordOf(JSON.parse(text.toString()));
+    const value: unknown = JSON.parse(text.toString());
+    return hasFields(value) ? value : null;
   } catch {
     return null;
   }

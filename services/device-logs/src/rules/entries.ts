@@ -1,4 +1,4 @@
-import { counter, type FieldErrors, validationError } from "@muster/kit";
+import { counter, type FieldErrors, hasFields, validationError } from "@muster/kit";
 import { brokenLine, type EntryList, listOfJson, listOfLines } from "./entry-list.ts";
 import { FieldReader, maxMessageLength } from "./field-reader.ts";
 import { utf8Text } from "./utf8.ts";
@@ -70,7 +70,7 @@ export function readEvents(body: Uint8Array): EventEntry[] {
   return entries;
 }
 
-type Entry = Record<string, unknown>;
+type Entry = Readonly<Record<string, unknown>>;
 
 const agentLogOf = (entry: Entry, field: FieldReader): AgentLogEntry => ({
   timestamp: field.time("timestamp", entry.timestamp),
@@ -105,8 +105,7 @@ function checkEach<T>({ values, textOf }: EntryList, read: (entry: Entry, field:
   for (; index < values.length; index++) {
     const value = values[index];
     field.errors = null;
-    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-    const entry = isObject ? read(value as Entry, field) : null;
+    const entry = hasFields(value) ? read(value, field) : null;
     if (entry === null) field.note("entry", value === brokenLine ? "Must be JSON" : "Must be an object");
     if (field.errors !== null) refused.push({ index, errors: field.errors });
     else if (entry !== null) entries.push(entry);

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { memberText } from "@muster/kit";
+import { hasFields, memberText } from "@muster/kit";
 
 /** The input of every delivery of an event. */
 export type Envelope = { id: string; type: string; timestamp: Date; orgId: string; dataJson: string };
@@ -22,8 +22,7 @@ export function dataOf(body: string): string {
 export function isObjectText(json: string): boolean {
   if (Buffer.byteLength(json) > maxDataBytes) return false;
   try {
-    const value: unknown = JSON.parse(json);
-    return typeof value === "object" && value !== null && !Array.isArray(value);
+    return hasFields(JSON.parse(json));
   } catch {
     return false;
   }
