@@ -68,7 +68,7 @@ webhook-matcher:
   service: webhook-dispatcher
   role: muster_webhook_dispatcher_app
   young: 16
-  calls: [tenancy]
+  calls: [identity, tenancy]
   bus: true
   internet: true
   secrets: [CALLER_PRIVATE_KEYS, NATS_NKEY_SEED, DATABASE_PASSWORD, SECRET_ENCRYPTION_KEY]
@@ -77,7 +77,7 @@ webhook-sender:
   service: webhook-dispatcher
   role: muster_webhook_dispatcher_app
   young: 16
-  calls: [tenancy]
+  calls: [identity, tenancy]
   bus: true
   internet: true
   secrets: [CALLER_PRIVATE_KEYS, NATS_NKEY_SEED, DATABASE_PASSWORD, SECRET_ENCRYPTION_KEY]

@@ -1,5 +1,5 @@
 import { parseForwardProxy, parseSinkRanges } from "@muster/egress";
-import { coupled, messageOf, networks, packageVersion, whole } from "@muster/kit";
+import { baseUrls, coupled, messageOf, networks, packageVersion, whole } from "@muster/kit";
 import { encryptionSettings } from "@muster/service";
 import { z } from "zod";
 
@@ -40,6 +40,10 @@ export const settings = {
   AUDIT_SINK_CLUSTER_CIDRS: networks()
     .default("")
     .describe("Ranges of the cluster itself (pods, services, nodes), cidr[,…]; no sink may have an address in one."),
+  IDENTITY_URL: baseUrls(
+    "identity",
+    "mails about the health of webhooks go through it; without it nobody gets any",
+  ).optional(),
   MATCH_BATCH_EVENTS: whole(500, 1, 5_000).describe(
     "Most events matched in one transaction; further ones wait for the next.",
   ),

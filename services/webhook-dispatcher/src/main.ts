@@ -1,8 +1,9 @@
 import { openEgress, parseExceptions, parseForwardProxy } from "@muster/egress";
-import { requestPurge, runService, startPurges } from "@muster/service";
+import { notificationClient, requestPurge, runService, startPurges } from "@muster/service";
 import { openSinkEgresses } from "./clients/sink-egress.ts";
 import { healthThresholds, migrations, settings, version } from "./config.ts";
 import { Dispatcher } from "./dispatcher.ts";
+import { startHealthNotices } from "./jobs/health-notices.ts";
 import { startHealthReporter } from "./jobs/health-reporter.ts";
 import { startIntakeThrottle } from "./jobs/intake-throttle.ts";
 import { startMaintenance } from "./jobs/maintenance.ts";
@@ -42,6 +43,15 @@ await runService({
     const thresholds = healthThresholds(config);
     const health = startHealthReporter({ db, log, now: () => new Date(), thresholds });
     proc.onStop("health reporter", () => health.stop());
+    const { IDENTITY_URL: baseUrls, CALLER_PRIVATE_KEYS: privateKeys } = config;
+    if (baseUrls) {
+      const identity = notificationClient({ service: "webhook-dispatcher", baseUrls, privateKeys });
+      proc.onStop("client of identity", () => identity.close());
+      const notices = startHealthNotices({ db, log, notify: identity.notify });
+      proc.onStop("notices of health", () => notices.stop());
+    } else {
+      log.warn("no IDENTITY_URL: nobody gets mails about the health of webhooks");
+    }
     const purges = startPurges({ db, service: "webhook-dispatcher", log, plan: purgePlan });
     proc.onStop("purges", () => purges.stop());
 

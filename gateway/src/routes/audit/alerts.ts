@@ -1,11 +1,11 @@
 import { alertTemplates, validationError } from "@muster/kit";
 import type { Alert } from "@muster/proto/muster/audit/v1/alert_pb";
-import { toAppError } from "@muster/rpc";
 import { z } from "zod";
 import type { Services } from "../../clients/services.ts";
 import { parse, refusalOf } from "../../http/input-errors.ts";
 import { type Route, type RouteRequest, route } from "../../route/route.ts";
 import { maskOf } from "../fields/field-mask.ts";
+import { checkRecipients } from "../fields/recipients.ts";
 import {
   exampleId,
   id,
@@ -148,7 +148,7 @@ const create = route({
     const { body, rpc } = request;
     const { orgId = "", name, template: ready = "", query, viewId, threshold: wantedThreshold } = body;
     if (viewId && query) throw validationError({ viewId: ["Not beside a query"] });
-    await checkRecipients(request, services);
+    await checkRecipients(request, services, "notify.mail", request.body.notify?.mail ?? []);
     const filter = viewId ? await viewedQuery(viewId, request, services) : query;
     const wanted = { orgId, name, template: ready, notify: notifyOf(body.notify), ...filterOf(filter) };
     const reply = await services.auditAlerts.createAlert(
@@ -184,7 +184,7 @@ const update = route({
   errors: [...errors, "no_updates", "scope_not_allowed", "permission_denied"],
   async handle(request, { services }) {
     const { params, body, rpc } = request;
-    await checkRecipients(request, services);
+    await checkRecipients(request, services, "notify.mail", request.body.notify?.mail ?? []);
     const reply = await services.auditAlerts.updateAlert(
       {
         id: params.id,
@@ -220,7 +220,7 @@ const remove = route({
 });
 
 type Search = z.output<typeof search>;
-type Asking = Pick<RouteRequest, "rpc"> & { session: { caller: { actor: { id: string } } } };
+type Asking = Pick<RouteRequest, "rpc">;
 
 function filterOf(query: Search | undefined) {
   if (!query) return {};
@@ -240,26 +240,6 @@ async function viewedQuery(viewId: string, { rpc }: Asking, services: Services):
   const { data, errors: found } = parse(search.strict(), objectOf(view.queryJson));
   if (found.length > 0) throw refusalOf(found.map(({ path, text }) => ({ path: `viewId.${path}`, text })));
   return data as Search;
-}
-
-/** Others than the caller must be users whom the caller sees. Throws `validation_failed` or `permission_denied`. */
-async function checkRecipients(
-  { session, body, rpc }: Asking & { body: { notify?: z.output<typeof notify> | undefined } },
-  services: Services,
-): Promise<void> {
-  const ids = body.notify?.mail ?? [];
-  const call = await rpc();
-  await Promise.all(
-    ids.map(async (userId, n) => {
-      if (userId === session.caller.actor.id) return;
-      try {
-        await services.users.getUser({ id: userId }, call);
-      } catch (error) {
-        if (toAppError(error).code !== "user_not_found") throw error;
-        throw validationError({ [`notify.mail.${n}`]: ["No user in your scope has this id"] });
-      }
-    }),
-  );
 }
 
 function alertOf(message: Alert | undefined): z.input<typeof alert> {

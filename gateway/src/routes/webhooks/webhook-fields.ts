@@ -59,6 +59,10 @@ const filterIn = z
       "Which events of its types it gets: of each dimension named, one value. Others do not pass; null removes it.",
   });
 
+const notifiedIn = z.array(id).max(20).nullish().meta({
+  description: "Users who get mails about its health, at most one an hour; null: who made it.",
+});
+
 export const webhook = z
   .object({
     id: idOut,
@@ -87,6 +91,10 @@ export const webhook = z
       .object({ siteIds: z.array(idOut), groupIds: z.array(idOut), labels: z.array(z.string()) })
       .nullable()
       .meta({ description: "Which events of its types it gets; null: all." }),
+    notifyUserIds: z
+      .array(idOut)
+      .nullable()
+      .meta({ description: "Users who get mails about its health; null: who made it." }),
     successCount: z.int().meta({ description: "Number of successful deliveries." }),
     failureCount: z.int().meta({ description: "Number of deliveries with exhausted retries." }),
     lastDeliveryAt: timeOut.nullable(),
@@ -192,6 +200,7 @@ export const newWebhook = z.object({
   retrySchedule: retryScheduleIn,
   asymmetricSignature: z.boolean().optional(),
   filter: filterIn,
+  notifyUserIds: notifiedIn,
 });
 
 export const patch = z.object({
@@ -205,6 +214,7 @@ export const patch = z.object({
   retrySchedule: retryScheduleIn,
   asymmetricSignature: z.boolean().optional(),
   filter: filterIn,
+  notifyUserIds: notifiedIn,
 });
 export const webhookPaths = {
   name: "name",
@@ -217,4 +227,5 @@ export const webhookPaths = {
   retrySchedule: "retrySchedule",
   asymmetricSignature: "asymmetricSignature",
   filter: "filter",
+  notifyUserIds: "notifyUserIds",
 };

@@ -35,6 +35,7 @@ export function webhookOf(message: Webhook | undefined): z.input<typeof webhook>
     retrySchedule: scheduleOf(message.retrySchedule),
     asymmetricSignature: message.asymmetricSignature,
     filter: filterOut(message.filter),
+    notifyUserIds: message.notifiedUsers?.userIds ?? null,
     successCount: Number(message.successCount),
     failureCount: Number(message.failureCount),
     lastDeliveryAt: timeOrNull(message.lastDeliveryAt),

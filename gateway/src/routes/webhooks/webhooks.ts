@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { type Route, route } from "../../route/route.ts";
 import { maskOf } from "../fields/field-mask.ts";
+import { checkRecipients } from "../fields/recipients.ts";
 import {
   exampleId,
   id,
@@ -93,9 +94,12 @@ const create = route({
     "invalid_webhook_url",
     "unknown_event_type",
     "limit_reached",
+    "permission_denied",
     "site_restricted",
   ],
-  async handle({ body, rpc }, { services }) {
+  async handle(request, { services }) {
+    const { body, rpc } = request;
+    await checkRecipients(request, services, "notifyUserIds", body.notifyUserIds ?? []);
     const wanted = {
       orgId: body.orgId ?? "",
       name: body.name,
@@ -107,6 +111,7 @@ const create = route({
       retrySchedule: scheduleInput(body.retrySchedule),
       asymmetricSignature: body.asymmetricSignature ?? false,
       ...filterInput(body.filter),
+      ...(body.notifyUserIds ? { notifiedUsers: { userIds: body.notifyUserIds } } : {}),
     };
     const reply = await services.webhooks.createWebhook(wanted, await rpc());
     return webhookOf(reply.webhook);
@@ -154,8 +159,17 @@ const update = route({
   body: patch,
   example: { name: "Tickets" },
   reply: webhook,
-  errors: ["no_updates", "webhook_not_found", "invalid_webhook_url", "unknown_event_type", "site_restricted"],
-  async handle({ params, body, rpc }, { services }) {
+  errors: [
+    "no_updates",
+    "webhook_not_found",
+    "invalid_webhook_url",
+    "unknown_event_type",
+    "permission_denied",
+    "site_restricted",
+  ],
+  async handle(request, { services }) {
+    const { params, body, rpc } = request;
+    await checkRecipients(request, services, "notifyUserIds", body.notifyUserIds ?? []);
     const change = {
       name: body.name ?? "",
       url: body.url ?? "",
@@ -167,6 +181,7 @@ const update = route({
       retrySchedule: scheduleInput(body.retrySchedule),
       asymmetricSignature: body.asymmetricSignature ?? false,
       ...filterInput(body.filter),
+      ...(body.notifyUserIds ? { notifiedUsers: { userIds: body.notifyUserIds } } : {}),
     };
     const wanted = { id: params.id, updateMask: maskOf(body, webhookPaths), change };
     const reply = await services.webhooks.updateWebhook(wanted, await rpc());

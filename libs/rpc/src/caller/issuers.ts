@@ -105,7 +105,7 @@ export const issuers: Readonly<Record<string, IssuerRules>> = {
     "muster.webhook.v1.PushService/PushSyslog",
   ),
   "device-logs": onlyItself(...copyRpcs, "muster.tenancy.v1.SnapshotService/GetDevices"),
-  "webhook-dispatcher": onlyItself(...copyRpcs),
+  "webhook-dispatcher": onlyItself(...copyRpcs, "muster.identity.v1.NotificationService/Notify"),
   "agent-release": onlyItself(
     ...copyRpcs,
     "muster.tenancy.v1.SnapshotService/GetDevices",

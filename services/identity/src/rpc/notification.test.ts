@@ -146,6 +146,16 @@ describe("notifications", () => {
   });
 });
 
+describe("the choice of notifications", () => {
+  it("has no kind of the platform for users of tenants, who cannot choose it", async () => {
+    const { caller } = await signedIn(identity, await activeUser(identity));
+    const { choices } = await own(caller).listNotificationChoices({});
+    expect(choices.map((each) => each.kind)).toEqual(["audit_alert", "webhook_health"]);
+    const choice = { kind: "rollout_halted", mail: false };
+    expect(await codeOf(own(caller).setNotificationChoice({ choice }))).toBe("validation_failed");
+  });
+});
+
 describe("notifications of the whole platform", () => {
   const halted = (change: object = {}) =>
     identity.port.client(NotificationService, callers.service("agent-release")).notify({

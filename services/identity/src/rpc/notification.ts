@@ -20,7 +20,7 @@ import { signedInUser } from "../commands/complete-factor.ts";
 import { type Author, type Notice, notify, subscriptionOf } from "../commands/notify.ts";
 import type { NotificationDeps } from "../deps.ts";
 import { userEvent } from "../emits/audit.ts";
-import { isNotificationKind, mayRead } from "../rules/notification.ts";
+import { isNotificationKind, kindsOf, mayRead } from "../rules/notification.ts";
 import { type PrincipalRow, principalCaller } from "../rules/principal.ts";
 import { readChoices, storeChoice } from "../store/notifications.ts";
 import { findPrincipal } from "../store/principals.ts";
@@ -55,14 +55,17 @@ export function notificationService(deps: NotificationDeps): Handlers {
     async listNotificationChoices(_request, handler) {
       const context = callContext(handler);
       const { principal } = await signedInUser(deps, context);
-      return { choices: await db.tx(context, (tx) => choicesOf(tx, principal.user_id), { readOnly: true }) };
+      return { choices: await db.tx(context, (tx) => choicesOf(tx, principal), { readOnly: true }) };
     },
 
     async setNotificationChoice({ choice }, handler) {
       const context = callContext(handler);
       const { principal } = await signedInUser(deps, context);
       const { kind = "", mail = false } = choice ?? {};
-      if (!isNotificationKind(kind)) throw validationError({ kind: [`One of ${notificationKinds.join(", ")}`] });
+      const kinds = kindsOf(principal.scope);
+      if (!isNotificationKind(kind) || !kinds.includes(kind)) {
+        throw validationError({ kind: [`One of ${kinds.join(", ")}`] });
+      }
       return { choices: await choose(deps, context, principal, { kind, mail }) };
     },
 
@@ -98,13 +101,13 @@ function choose(
       const details = { kind, changes: { before: { mail: before }, after: { mail } } };
       tx.emit(userEvent(context, user, { action: "user.notifications.update", details }, now()));
     }
-    return choicesOf(tx, user.user_id);
+    return choicesOf(tx, user);
   });
 }
 
-async function choicesOf(tx: Tx, userId: string) {
+async function choicesOf(tx: Tx, { user_id: userId, scope }: PrincipalRow) {
   const chosen = await readChoices(tx, userId);
-  return notificationKinds.map((kind) => ({ kind, mail: chosen.get(kind) ?? true }));
+  return kindsOf(scope).map((kind) => ({ kind, mail: chosen.get(kind) ?? true }));
 }
 
 /** Throws `validation_failed`: an error of the calling service. */

@@ -5,10 +5,21 @@ import type { PrincipalRow } from "./principal.ts";
 export const mailHeads: Readonly<Record<NotificationKind, { subject: string; opening: string }>> = {
   audit_alert: { subject: "Audit alerts", opening: "These audit alerts have fired:" },
   rollout_halted: { subject: "Rollouts halted", opening: "These rollouts of agent releases have halted themselves:" },
+  webhook_health: {
+    subject: "Health of webhooks",
+    opening: "The health of these webhooks has changed, or they fail on:",
+  },
 };
 
 export const isNotificationKind = (text: string): text is NotificationKind =>
   (notificationKinds as readonly string[]).includes(text);
+
+/** Kinds that only users of the platform get: what they are about is the platform's. */
+const platformKinds: readonly NotificationKind[] = ["rollout_halted"];
+
+/** The kinds that a user of this scope can get, and choose. */
+export const kindsOf = (scope: PrincipalRow["scope"]): readonly NotificationKind[] =>
+  scope === "system" ? notificationKinds : notificationKinds.filter((kind) => !platformKinds.includes(kind));
 
 /** Time from a mail to the next one of its kind. */
 export const mailIntervalMs = 3_600_000;

@@ -4,13 +4,23 @@ import {
   type Health,
   healthChangedType,
   healthStatuses,
+  isUuid,
   keepWorking,
   type Logger,
   systemCaller,
+  uuidv7,
 } from "@muster/kit";
 import { type PlatformFact, platformEvent } from "@muster/service";
 import { type HealthThresholds, healthOf } from "../rules/health.ts";
-import { holdReports, noteReported, type ReportedHealth, webhooksWithHealth } from "../store/health-reports.ts";
+import { changeLine, dueReminder, reminderLine } from "../rules/health-notice.ts";
+import { addHealthNotice, removeOldHealthNotices } from "../store/health-notices.ts";
+import {
+  holdReports,
+  noteReminded,
+  noteReported,
+  type ReportedHealth,
+  webhooksWithHealth,
+} from "../store/health-reports.ts";
 
 export type HealthReporterDeps = { db: Database; log: Logger; now: () => Date; thresholds: HealthThresholds };
 
@@ -22,7 +32,7 @@ const service = "webhook-dispatcher";
 
 const healthGauge = gauge("muster_webhook_dispatcher_webhooks", "Webhooks, by health.", ["health"]);
 
-/** Reports changes of webhooks' health as events, and counts webhooks by health; until stopped. */
+/** Reports changes of webhooks' health as events and by mail, and counts webhooks by health; until stopped. */
 export function startHealthReporter(deps: HealthReporterDeps): { stop(): Promise<void> } {
   return keepWorking(
     everyMs,
@@ -32,8 +42,8 @@ export function startHealthReporter(deps: HealthReporterDeps): { stop(): Promise
 }
 
 /**
- * Compares the health of every webhook with what was last reported, and emits an event for each that differs; one
- * process at a time.
+ * Compares the health of every webhook with what was last reported, and emits an event and a line for mails for each
+ * that differs, and lines for those that have failed for long; one process at a time.
  */
 export async function reportHealth({ db, now, thresholds }: HealthReporterDeps): Promise<void> {
   const counts = new Map<string, number>(healthStatuses.map((status) => [status, 0]));
@@ -41,11 +51,13 @@ export async function reportHealth({ db, now, thresholds }: HealthReporterDeps):
   for (let afterId: string | null = null, isMore = true; isMore; ) {
     const page: readonly ReportedHealth[] | null = await db.tx(who, async (tx) => {
       if (!(await holdReports(tx))) return null;
+      if (afterId === null) await removeOldHealthNotices(tx, now());
       const rows = await webhooksWithHealth(tx, afterId, pageMost);
       for (const row of rows) {
         const health = healthOf(row, thresholds, now());
         counts.set(health.status, (counts.get(health.status) ?? 0) + 1);
         if (isDue(row, health, now())) await report(tx, row, health, now());
+        await remind(tx, row, health, now());
       }
       return rows;
     });
@@ -76,4 +88,21 @@ async function report(tx: Tx, webhook: ReportedHealth, { status, reason }: Healt
   const data = { webhookId, name, url, status, previousStatus, reason };
   const fact: PlatformFact = { type: healthChangedType, orgId, partnerId, data, postedBy: "platform" };
   tx.emit(platformEvent(service, fact, null, now));
+  await mail(tx, webhook, changeLine(name, { status, reason }, previousStatus), now);
+}
+
+async function remind(tx: Tx, webhook: ReportedHealth, health: Health, now: Date): Promise<void> {
+  const hours = dueReminder(webhook, health, now);
+  if (hours === null) return;
+  await noteReminded(tx, webhook, hours);
+  await mail(tx, webhook, reminderLine(webhook.name, hours, health), now);
+}
+
+/** A webhook that an API key made has nobody until users are chosen: identity finds no user of a key's id. */
+async function mail(tx: Tx, webhook: ReportedHealth, line: string, now: Date): Promise<void> {
+  const { id, org_id, partner_id, notify_user_ids: chosen, created_by: author } = webhook;
+  const userIds = (chosen ?? [author]).filter(isUuid);
+  if (userIds.length === 0) return;
+  const notice = { id: uuidv7(now.getTime()), webhook_id: id, org_id, partner_id, user_ids: userIds };
+  await addHealthNotice(tx, { ...notice, line, created_at: now });
 }

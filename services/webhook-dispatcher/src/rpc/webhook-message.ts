@@ -37,6 +37,7 @@ export function webhookMessage(row: WebhookRow, counters: WebhookCounters = noCo
     retrySchedule: scheduleMessage(row),
     asymmetricSignature: row.signing_key_sealed !== null,
     ...(row.filter ? { filter: filterMessage(row.filter) } : {}),
+    ...(row.notify_user_ids ? { notifiedUsers: { userIds: row.notify_user_ids } } : {}),
     ...(health ? { health } : {}),
   });
 }
@@ -66,5 +67,6 @@ export function auditedFields(row: WebhookRow): Record<string, unknown> {
     retrySchedule: row.retry_schedule ?? "standard",
     asymmetricSignature: row.signing_key_sealed !== null,
     filter: row.filter,
+    notifyUserIds: row.notify_user_ids,
   };
 }

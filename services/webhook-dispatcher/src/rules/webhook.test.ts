@@ -18,6 +18,7 @@ const stored: WebhookFields = {
   retrySchedule: "standard",
   asymmetricSignature: false,
   filter: null,
+  notifyUserIds: null,
 };
 const limits = { retentionDays: 4 };
 const patch = (change: Partial<WebhookInput>): WebhookInput => ({ ...good, status: "", ...change });

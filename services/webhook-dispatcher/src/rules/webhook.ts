@@ -4,6 +4,7 @@ import {
   isCustomEventType,
   isEventPattern,
   isEventType,
+  isUuid,
   maxRequestHeaders,
   nameError,
   type RequestHeader,
@@ -37,6 +38,8 @@ export type WebhookFields = {
   asymmetricSignature: boolean;
   /** Which events of its types it gets; null: all. */
   filter: EventFilter | null;
+  /** Users who get mails about its health; null: who made it. */
+  notifyUserIds: readonly string[] | null;
 };
 
 export type WebhookInput = {
@@ -50,6 +53,7 @@ export type WebhookInput = {
   retrySchedule?: RetryScheduleInput | undefined;
   asymmetricSignature?: boolean | undefined;
   filter?: EventFilter | undefined;
+  notifiedUsers?: { userIds: readonly string[] } | undefined;
 };
 
 export type WebhookLimits = {
@@ -69,11 +73,13 @@ export const webhookPaths = [
   "retrySchedule",
   "asymmetricSignature",
   "filter",
+  "notifyUserIds",
 ] as const;
 
 /** Replaces header values in replies; when a client sends it back, the stored value is kept. */
 export const maskedValue = "***";
 export const anyEvent = "*";
+const maxNotifiedUsers = 20;
 
 /**
  * The fields of a new webhook. Throws `validation_failed` naming each bad field, `unknown_event_type`. The URL is
@@ -92,6 +98,7 @@ export function newWebhook(input: Omit<WebhookInput, "status">, limits: WebhookL
     retrySchedule: retryScheduleOf(input.retrySchedule, errors),
     asymmetricSignature: input.asymmetricSignature ?? false,
     filter: filterOf(input.filter, errors),
+    notifyUserIds: notifiedOf(input.notifiedUsers, errors),
   };
   requireRetryable(fields, limits, errors);
   done(errors);
@@ -122,6 +129,7 @@ export function changeWebhook(
     if (path === "retrySchedule") changed.retrySchedule = retryScheduleOf(input.retrySchedule, errors);
     if (path === "asymmetricSignature") changed.asymmetricSignature = input.asymmetricSignature ?? false;
     if (path === "filter") changed.filter = filterOf(input.filter, errors);
+    if (path === "notifyUserIds") changed.notifyUserIds = notifiedOf(input.notifiedUsers, errors);
     if (path === "status") changed.status = statusOf(input.status, errors);
   }
   if (originChanges(stored, changed)) requireAnew(stored, requested, input, errors);
@@ -211,6 +219,16 @@ function eventsOf(requested: readonly string[], errors: FieldErrors): string[] {
     throw new AppError("unknown_event_type", "Unknown event type", { facts: { types: unknown.slice(0, 20) } });
   }
   return events;
+}
+
+function notifiedOf(input: WebhookInput["notifiedUsers"], errors: FieldErrors): string[] | null {
+  if (!input) return null;
+  const ids = [...new Set(input.userIds.map((id) => id.toLowerCase()))];
+  if (ids.length > maxNotifiedUsers) errors.notifyUserIds = [`At most ${maxNotifiedUsers}`];
+  for (const [index, id] of input.userIds.entries()) {
+    if (!isUuid(id)) errors[`notifyUserIds.${index}`] = ["Must be a UUID"];
+  }
+  return ids;
 }
 
 function headersOf(requested: readonly Header[], stored: readonly Header[], errors: FieldErrors): Header[] {

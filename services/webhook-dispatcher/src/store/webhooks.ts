@@ -30,6 +30,8 @@ export type WebhookRow = {
   /** Null: standard. */
   retry_schedule: RetrySchedule | null;
   filter: EventFilter | null;
+  /** Null: who made it. */
+  notify_user_ids: string[] | null;
   ordered: boolean;
   generation: number;
   created_by: string;
@@ -47,7 +49,7 @@ export type WebhookCounters = {
 export const webhookColumns = sql`t.id, t.org_id, t.partner_id, t.name, t.url_sealed, t.url_shown, t.secret_sealed,
   t.previous_secret_sealed, t.previous_secret_until, t.headers_sealed, t.header_names, t.events, t.status, t.retry_policy,
   t.retry_schedule, t.ordered, t.generation, t.created_by, t.created_at, t.updated_at, t.signing_key_sealed,
-  t.previous_signing_key_sealed, t.previous_signing_key_until, t.filter`;
+  t.previous_signing_key_sealed, t.previous_signing_key_until, t.filter, t.notify_user_ids`;
 
 const counters = sql`s.success_count, s.failure_count, s.last_delivery_at, s.last_success_at, ${healthColumns}`;
 
@@ -86,6 +88,7 @@ export function openFields(box: SecretBox, row: WebhookRow): WebhookFields {
     retrySchedule: row.retry_schedule ?? "standard",
     asymmetricSignature: row.signing_key_sealed !== null,
     filter: row.filter,
+    notifyUserIds: row.notify_user_ids,
   };
 }
 
@@ -117,6 +120,8 @@ function signingKeyChange(box: SecretBox, { id, signing_key_sealed: held }: Webh
 
 const storedFilter = ({ filter }: WebhookFields) => (filter === null ? null : JSON.stringify(filter));
 
+const notified = ({ notifyUserIds: ids }: WebhookFields) => (ids === null ? null : [...ids]);
+
 type Owner = { orgId: string; partnerId: string; createdBy: string };
 
 /** Inserts a webhook and its state. */
@@ -132,11 +137,11 @@ export async function insertWebhook(
   const key = fields.asymmetricSignature ? sealedKey(box, id) : null;
   const rows = await tx.query<WebhookRow>(sql`
     INSERT INTO webhooks AS t (id, org_id, partner_id, name, url_sealed, url_shown, secret_sealed, headers_sealed,
-                               header_names, events, status, ordered, retry_schedule, filter, signing_key_sealed,
+                               header_names, events, status, ordered, retry_schedule, filter, notify_user_ids, signing_key_sealed,
                                signing_key_public, created_by, created_at, updated_at)
     VALUES (${id}, ${owner.orgId}, ${owner.partnerId}, ${fields.name}, ${secrets.url}, ${shownUrl}, ${secrets.secret},
             ${secrets.headers}, ${secrets.names}, ${fields.events}, ${fields.status}, ${fields.ordered},
-            ${storedSchedule(fields)}::jsonb, ${storedFilter(fields)}::jsonb, ${key?.sealed ?? null}, ${key?.publicKey ?? null}, ${owner.createdBy}, ${now}, ${now})
+            ${storedSchedule(fields)}::jsonb, ${storedFilter(fields)}::jsonb, ${notified(fields)}::uuid[], ${key?.sealed ?? null}, ${key?.publicKey ?? null}, ${owner.createdBy}, ${now}, ${now})
     RETURNING ${webhookColumns}`);
   await tx.execute(sql`
     INSERT INTO webhook_endpoint_state (webhook_id, org_id, partner_id, slots)
@@ -246,7 +251,7 @@ export async function updateWebhook(
         previous_secret_until = CASE WHEN ${change.secretSet} THEN NULL ELSE previous_secret_until END,
         headers_sealed = ${secrets.headers}, header_names = ${secrets.names}, events = ${fields.events},
         status = ${fields.status}, ordered = ${fields.ordered}, retry_schedule = ${storedSchedule(fields)}::jsonb,
-        filter = ${storedFilter(fields)}::jsonb,
+        filter = ${storedFilter(fields)}::jsonb, notify_user_ids = ${notified(fields)}::uuid[],
         ${signingKeyChange(box, stored, fields)} generation = generation + 1, updated_at = ${now}
     WHERE t.id = ${stored.id} RETURNING ${webhookColumns}`);
   if (change.statusSet && fields.status === "active") {

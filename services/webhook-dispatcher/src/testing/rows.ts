@@ -5,6 +5,8 @@ export const oneRowOfEach = ({ id, orgId, partnerId }: { id: string; orgId: stri
     VALUES ('${id}', '${orgId}', '${partnerId}', 'Hook', 'x', 'https://x', 'x', '{*}', '${id}', now(), now());
   INSERT INTO webhook_endpoint_state (webhook_id, org_id, partner_id) VALUES ('${id}', '${orgId}', '${partnerId}');
   INSERT INTO webhook_health (webhook_id, org_id, partner_id) VALUES ('${id}', '${orgId}', '${partnerId}');
+  INSERT INTO webhook_health_notices (id, webhook_id, org_id, partner_id, user_ids, line, created_at)
+    VALUES ('${id}', '${id}', '${orgId}', '${partnerId}', '{}', 'x', now());
   INSERT INTO webhook_organizations VALUES ('${orgId}', '${partnerId}') ON CONFLICT DO NOTHING;
   INSERT INTO webhook_event_types (id, org_id, partner_id, type, description, created_by, created_at, updated_at)
     VALUES ('${id}', '${orgId}', '${partnerId}', 'custom.thing', 'x', '${id}', now(), now());
