@@ -61,6 +61,7 @@ export const resources: readonly Resource[] = [
   resource("log-usage", "/api/v1/platform/log-usage", ["orgId", "day", "rows", "bytes", "refusedRequests"], ["day", "refused"], []),
   resource("organizations", "/api/v1/orgs/organizations", ["id", "name", "slug", "status", "type", "partnerId"], ["partnerId", "search"], all),
   resource("partners", "/api/v1/orgs/partners", ["id", "name", "slug", "status", "plan"], ["search"], all),
+  resource("portal-links", "/api/v1/webhooks/portal-links", ["id", "name", "capabilities", "expiresAt", "openedAt", "revokedAt"], ["orgId"], ["create"]),
   resource("replays", "/api/v1/webhooks/{id}/replays", ["id", "status", "queued", "skipped", "createdAt", "finishedAt"]),
   resource("roles", "/api/v1/roles", ["id", "key", "name", "scope"], ["partnerId", "orgId", "scope"], all),
   resource("rollout-devices", "/api/v1/agent-versions/rollouts/{id}/devices", ["deviceId", "fromVersion", "version", "state", "reason"], ["state", "reason"]),
