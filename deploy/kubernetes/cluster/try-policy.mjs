@@ -8,8 +8,8 @@ const mayCall = {
   audit: ["identity", "tenancy", "webhook-dispatcher"],
   "audit-retention": [],
   "device-logs": ["tenancy"],
-  "webhook-matcher": ["tenancy"],
-  "webhook-sender": ["tenancy"],
+  "webhook-matcher": ["identity", "tenancy"],
+  "webhook-sender": ["identity", "tenancy"],
   "agent-release": ["identity", "tenancy"],
 };
 const internet = ["identity", "webhook-matcher", "webhook-sender", "agent-release"];
