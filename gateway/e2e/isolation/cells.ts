@@ -255,7 +255,8 @@ function naming(world: World, cell: Cell, reference: Reference, target: Target, 
   const { actor, subject } = cell;
   const { key } = subject;
   if (target.state === "malformed") return invalid;
-  if (otherwise.status >= 400) return otherwise;
+  // Where success is a refusal, such as of a type that nobody has, the tenant is looked for first.
+  if (otherwise.status >= 400 && otherwise.code !== successOf(subject).code) return otherwise;
   if (reference.kind !== "organization") {
     const lacking = lackingContext(subject, actor);
     if (lacking) return lacking;

@@ -142,6 +142,8 @@ const notOurs = [
   "clientId",
   "samlEntityId",
   "groupIds",
+  // Mails go to those of them who may read the webhook (services/identity/src/rpc/notification.test.ts).
+  "notifyUserIds",
   "externalId",
   "mappingId",
   "viewId",

@@ -105,7 +105,8 @@ const list = route({
   errors: ["organization_not_found", "site_not_found", "device_group_not_found"],
   async handle({ query, rpc }, { services }) {
     const sort = query.sort ? sorts[query.sort] : "";
-    const wanted = { page: pageOf(query), ...filterRequest(query), sort };
+    // After the filters: the query has a `page`, too.
+    const wanted = { ...filterRequest(query), page: pageOf(query), sort };
     const reply = await services.devices.listDevices(wanted, await rpc());
     return { data: reply.devices.map(deviceOf), pagination: paginationOf(reply.page) };
   },

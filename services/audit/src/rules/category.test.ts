@@ -1,6 +1,9 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "@jest/globals";
 import { categoryOf } from "./category.ts";
-import { mayEmit } from "./emitters.ts";
+import { emittingServices, mayEmit } from "./emitters.ts";
+import { needsOrganization } from "./organization-actions.ts";
 
 describe("categories and emitters", () => {
   it.each([
@@ -33,6 +36,23 @@ describe("categories and emitters", () => {
     ["nobody", "user.login", false],
   ])("%s may emit %s: %s", (service, action, allowed) => {
     expect(mayEmit(service, { action, result: "success" })).toBe(allowed);
+  });
+
+  it("keeps rows of jobs over several organizations", () => {
+    const rows = ["device.update", "device.bulk_job.create"].map((action) => ({ action, result: "success" }));
+    expect(rows.map(needsOrganization)).toEqual([true, false]);
+  });
+
+  it("some service may emit the action of each route", () => {
+    const folder = fileURLToPath(new URL("../../../../gateway/src/routes", import.meta.url));
+    const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
+    const named = files.flatMap((file) =>
+      [...readFileSync(`${folder}/${file}`, "utf8").matchAll(/\baudit: "([^"]+)"/g)].map(([, action = ""]) => action),
+    );
+    expect(named.length).toBeGreaterThan(90);
+    const isEmitted = (action: string) =>
+      emittingServices.some((service) => mayEmit(service, { action, result: "success" }));
+    expect(named.filter((action) => !isEmitted(action))).toEqual([]);
   });
 
   it("identity alone may emit refusals of the actions of other services", () => {

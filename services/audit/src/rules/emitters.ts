@@ -26,7 +26,7 @@ const emitters = new Map<string, readonly string[]>(
     ],
     audit: ["audit.", "data.", "custom."],
     "device-logs": ["agent.eventlogs.submit", "data.access", "organization.log_limits.update"],
-    "webhook-dispatcher": ["webhook.", "event."],
+    "webhook-dispatcher": ["webhook.", "webhook_event_type.", "event."],
     "agent-release": ["agent_version.", "agent_update.", "device.update."],
     gateway: [],
   }),

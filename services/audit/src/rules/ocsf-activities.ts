@@ -59,6 +59,7 @@ const entities: readonly string[] = [
   "device_group.",
   "saved_view.",
   "webhook.",
+  "webhook_event_type.",
   "agent_version.",
   "agent_update.",
   "agent.token.",
