@@ -40,6 +40,19 @@ async function call(method: string, path: string, headers: Record<string, string
 const reportsSince = (start: number, count: number) =>
   until("the refusals to be reported", async () => (reported.length >= start + count ? reported.slice(start) : null));
 
+const minuteNow = () => Math.floor(Date.now() / 60_000);
+
+/** What three tries of a route with one new key report, within one minute: the next one reports again. */
+async function reportsOfTries(row: Route): Promise<Reported[]> {
+  for (;;) {
+    const [minute, start] = [minuteNow(), reported.length];
+    const { secret } = services.newKey({ scopes: [] });
+    for (let i = 0; i < 3; i++) expect(await call(row.method, pathOf(row), { "x-api-key": secret })).toBe(403);
+    const reports = await reportsSince(start, 1);
+    if (minuteNow() === minute) return reports;
+  }
+}
+
 /** Directories are refused in e2e/directory. */
 const changing = routes.filter(
   ({ method, access, audit }) => method !== "GET" && access.auth !== "none" && access.auth !== "directory" && audit,
@@ -51,10 +64,7 @@ describe("a refused change", () => {
   it.each(named)(
     "by %s is reported once to identity, however often it is tried, as its route says",
     async (_name, row) => {
-      const { secret } = services.newKey({ scopes: [] });
-      const start = reported.length;
-      for (let i = 0; i < 3; i++) expect(await call(row.method, pathOf(row), { "x-api-key": secret })).toBe(403);
-      expect(await reportsSince(start, 1)).toEqual([
+      expect(await reportsOfTries(row)).toEqual([
         {
           action: row.audit,
           code: expect.stringMatching(/^(user_session_required|insufficient_scope|agent_token_required)$/),
