@@ -111,7 +111,7 @@ inChromium("directories and audit sinks in the console", (visit) => {
       expect(receiver.received[0]?.headers.authorization).toBe("Splunk hidden-token");
       receiver.answer((_received, response) => void response.writeHead(503).end("come later"));
       await choose(visitor, "SIEM", "Send a test");
-      await page.getByRole("dialog", { name: "The answer of SIEM" }).getByText("come later").waitFor();
+      await page.getByRole("dialog", { name: "The answer of SIEM" }).getByText("come later", { exact: true }).waitFor();
       await visitor.expectAccessibleAtBothWidths();
       await dialog.getByRole("button", { name: "Close" }).click();
       await page.getByRole("cell", { name: "failing" }).waitFor();

@@ -57,12 +57,12 @@ inChromium("records in the console", (visit) => {
       const admin = await signedInAs(cluster, "org-admin", { orgId });
       await visitor.signIn(admin, `/devices/${cloneId}`);
       await page.getByRole("heading", { level: 1, name: /clone/ }).waitFor();
-      await page.getByText(/^Quarantined: /).waitFor();
+      await page.getByText("It waits for approval.").waitFor();
       await visitor.expectAccessible();
       await page.getByRole("button", { name: "Approve …" }).click();
       await confirm(visitor, "Approve");
       await page.getByText("The device is trusted.").waitFor();
-      await page.getByText(/^Quarantined: /).waitFor({ state: "detached" });
+      await page.getByText("It waits for approval.").waitFor({ state: "detached" });
 
       await asDatabaseOwner(cluster, "UPDATE tenancy.devices SET status = 'offline' WHERE id = $1", [agent.deviceId]);
       await visitor.open(`/devices/${agent.deviceId}`, /first/);
