@@ -82,7 +82,7 @@ async function delivered(type: string) {
   const ids = webhookIds();
   expect(ids.size).toBe(events);
   receiver.received.length = 0;
-  // Slow enough that each kill finds some of them in flight.
+  // Slow enough that each kill meets some that wait for their answer.
   receiver.answer((_received, response) => void setTimeout(() => response.end("ok"), 200));
   return { webhookId, ids };
 }

@@ -27,7 +27,7 @@ describe("the targets of an audit row", () => {
     expect(targetsIn({ changes: "text", via: [b], siteIds: "" }, site)).toEqual([]);
   });
 
-  it("are those that a service states, if it does, in the place of others", () => {
+  it("are those that a service states, if it does, and no others", () => {
     const sent = (fact: Partial<AuditFact>) => {
       const base = { action: "site.update", resource: { ...site, name: null }, orgId: d, partnerId: c };
       const who = { caller: systemCaller("tenancy"), meta: ownMeta() };

@@ -1,3 +1,4 @@
+import { text } from "node:stream/consumers";
 import { type Egress, guardedRequest } from "@muster/egress";
 import { isLocation } from "@muster/kit";
 import { z } from "zod";
@@ -28,13 +29,11 @@ export async function newerThan(own: string, { egress, url }: { egress: Egress; 
     reply.body.destroy();
     throw new Error(`the feed answered ${reply.status}`);
   }
-  const chunks: Buffer[] = [];
-  for await (const chunk of reply.body as AsyncIterable<Buffer>) chunks.push(chunk);
-  return newerIn(own, Buffer.concat(chunks).toString("utf8"));
+  return newerIn(own, await text(reply.body));
 }
 
-function newerIn(own: string, text: string): PlatformRelease | null {
-  const { version, url } = feed.parse(JSON.parse(text));
+function newerIn(own: string, answer: string): PlatformRelease | null {
+  const { version, url } = feed.parse(JSON.parse(answer));
   const [named, running] = [parseVersion(version), parseVersion(own)];
   if (named === null) throw new Error("the feed's version is no semantic version");
   if (running === null || compareVersions(named, running) <= 0) return null;

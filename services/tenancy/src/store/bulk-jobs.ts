@@ -70,7 +70,8 @@ export async function insertBulkJob(tx: Tx, job: NewBulkJob, now: Date): Promise
             ${json(job.filter)}, ${job.action}, ${json(job.change)}, ${[...job.deviceIds]}::uuid[], ${job.deviceIds.length},
             ${now}, ${now})
     RETURNING ${columns}`);
-  return row as BulkJobRow;
+  if (!row) throw new Error("a bulk job was not stored");
+  return row;
 }
 
 /** One job in the caller's scope, or null. */
@@ -95,7 +96,8 @@ export async function markCancelled(tx: Tx, id: string, now: Date): Promise<Bulk
   const [row] = await tx.query<BulkJobRow>(
     sql`UPDATE device_bulk_jobs SET state = 'cancelled', finished_at = ${now} WHERE id = ${id}::uuid RETURNING ${columns}`,
   );
-  return row as BulkJobRow;
+  if (!row) throw new Error("a bulk job that was locked has gone");
+  return row;
 }
 
 /** Whether a job waits for a process (index device_bulk_jobs_open). */

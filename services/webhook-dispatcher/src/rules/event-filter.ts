@@ -1,4 +1,4 @@
-import { type FieldErrors, isUuid } from "@muster/kit";
+import { type FieldErrors, fieldsOf, isUuid } from "@muster/kit";
 
 /** What `data` of an event must have to reach a webhook; a dimension without values is not asked for. */
 export type EventFilter = {
@@ -39,9 +39,7 @@ export function filterOf(input: EventFilter | undefined, errors: FieldErrors): E
  * dimension does not pass.
  */
 export function passes(filter: EventFilter, dataJson: string): boolean {
-  const data: unknown = JSON.parse(dataJson);
-  if (typeof data !== "object" || data === null) return false;
-  const { siteId, groupIds, labels } = data as Record<string, unknown>;
+  const { siteId, groupIds, labels } = fieldsOf(JSON.parse(dataJson));
   return (
     isAmong(filter.siteIds, textsOf(siteId)) &&
     isAmong(filter.groupIds, textsOf(groupIds)) &&
@@ -58,6 +56,5 @@ const textsOf = (value: unknown): string[] =>
 /** Labels are an object of texts, as those of devices, or a list of texts. */
 function labelsOf(value: unknown): string[] {
   if (Array.isArray(value)) return value.filter((each) => typeof each === "string");
-  if (typeof value !== "object" || value === null) return [];
-  return Object.entries(value).flatMap(([name, each]) => [name, `${name}=${String(each)}`]);
+  return Object.entries(fieldsOf(value)).flatMap(([name, each]) => [name, `${name}=${String(each)}`]);
 }
