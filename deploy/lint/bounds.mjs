@@ -9,27 +9,15 @@ import { parseSync } from "@swc/core";
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const linesMax = 80;
 
-/** Functions that may be longer, with their bound and the reason; benches are scripts, read from top to bottom. */
+/** Functions that may be longer, at most eight, with their bound (120) and the reason; benches are scripts, read from top to bottom. */
 const exceptions = {
+  "deploy/agent/src/hosts/real-host.ts realHost": [101, "what a machine is to the protocol"],
+  "deploy/agent-sim/src/machine.ts simMachine": [89, "one machine and how its updates end"],
   "deploy/kubernetes/cluster/try-policy.mjs policy": [89, "one manifest"],
   "deploy/local/src/stack.ts start": [112, "the order in which a cluster starts"],
   "gateway/console/src/parts/list-page.tsx ListPage": [113, "every list page: its head, filters, states and table"],
   "gateway/console/src/parts/table.tsx Table": [87, "keyboard, selection and virtual rows share one scroller"],
   "gateway/console/src/pages/devices/bulk-devices.tsx BulkDevices": [105, "five dialogs over one selection"],
-  "gateway/console/src/shell/command-menu.tsx CommandMenu": [91, "one dialog with its keys"],
-};
-
-/** Written while this rule was: their bounds may only fall, and none is added. */
-const uncut = {
-  "deploy/agent-sim/src/machine.ts simMachine": 89,
-  "deploy/agent/src/hosts/real-host.ts realHost": 121,
-  "gateway/src/routes/directory/scim.ts resourceRoutes": 178,
-  "services/agent-release/src/commands/move-attempts.ts moveAttempts": 89,
-  "services/identity/src/rpc/directory.ts directoryService": 157,
-  "services/identity/src/rpc/enrollment-key.ts enrollmentKeyChanges": 81,
-  "services/identity/src/rpc/role-mapping.ts roleMappingHandlers": 108,
-  "services/identity/src/rpc/scim.ts scimService": 143,
-  "services/tenancy/src/rpc/device.ts deviceChanges": 85,
 };
 
 /** Casts per thousand lines. */
@@ -92,6 +80,9 @@ export function measure(path, text) {
 
 /** Throws unless a planted function and a planted cast are found. */
 function checkItself() {
+  const bounds = Object.values(exceptions).map(([lines]) => lines);
+  if (bounds.length > 8 || Math.max(...bounds) > 120)
+    throw new Error("more than eight exceptions, or one above 120 lines");
   const long = `export function planted() {\n${"  step();\n".repeat(linesMax)}}\nconst cast = 1 as unknown;\n`;
   const { functions, casts } = measure("planted.ts", long);
   if (functions[0]?.lines !== linesMax + 2 || functions[0].name !== "planted" || casts !== 1)
@@ -108,6 +99,7 @@ const paths = execFileSync("git", ["ls-files", "services", "gateway", "libs", "d
 const sizes = new Map();
 const casts = new Map();
 const problems = [];
+const used = new Set();
 for (const path of paths) {
   let text;
   try {
@@ -124,9 +116,14 @@ for (const path of paths) {
   casts.set(building, (casts.get(building) ?? 0) + found.casts);
   for (const { name, lines } of found.functions) {
     const key = `${path} ${name}`;
-    const most = exceptions[key]?.[0] ?? uncut[key] ?? linesMax;
+    if (lines > linesMax) used.add(key);
+    const most = exceptions[key]?.[0] ?? linesMax;
     if (lines > most && building !== "bench") problems.push(`${path}: ${name} has ${lines} lines, at most ${most}`);
   }
+}
+if (!process.argv.includes("--size")) {
+  const unused = Object.keys(exceptions).filter((key) => !used.has(key));
+  for (const key of unused) problems.push(`${key}: is short by now: not an exception`);
 }
 for (const [building, most] of Object.entries(castsMax)) {
   if (casts.size === 0) break;

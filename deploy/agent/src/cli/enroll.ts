@@ -5,7 +5,7 @@ import type { Config } from "../config.ts";
 import { readStored, writeDurably } from "../durable.ts";
 import { AgentError, exitCodes } from "../exit-codes.ts";
 import { holderOf } from "../folder-lock.ts";
-import type { Status } from "../hosts/real-host.ts";
+import type { Status } from "../hosts/host-status.ts";
 import { prepareFolder } from "../identity-file.ts";
 import { pathsOf } from "../paths.ts";
 

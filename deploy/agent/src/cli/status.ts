@@ -4,7 +4,7 @@ import type { Config } from "../config.ts";
 import { linkTarget, readStored } from "../durable.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { holderOf } from "../folder-lock.ts";
-import type { Status } from "../hosts/real-host.ts";
+import type { Status } from "../hosts/host-status.ts";
 import { readUpdate } from "../install/update-state.ts";
 import { pathsOf } from "../paths.ts";
 

@@ -2,7 +2,6 @@ import fs from "node:fs";
 import { uptime } from "node:os";
 import { join } from "node:path";
 import type { AcceptedOffer, Component, Host, Offer, UpdateReport } from "@muster/agent";
-import { messageOf } from "@muster/kit/agent";
 import { version } from "../build-info.ts";
 import type { Config } from "../config.ts";
 import { linkTarget, readStored, writeDurably } from "../durable.ts";
@@ -11,22 +10,9 @@ import { hasRelease, nameRelease, proveRelease, pruneReleases, unverifiedFolder 
 import { endUpdate, readUpdate, restoreVersion, storeStep, swapVersions } from "../install/update-state.ts";
 import type { Logger } from "../logger.ts";
 import type { Paths } from "../paths.ts";
+import { newStatus, noteHeartbeat, type Status, writeStatus } from "./host-status.ts";
 import { systemLabels } from "./machine-facts.ts";
 import { addresses, usageMeter } from "./usage.ts";
-
-/** What `muster-agent status` shows of a running agent. */
-export type Status = {
-  pid: number;
-  version: string;
-  startedAt: string;
-  onlineSince: string | null;
-  lastHeartbeatAt: string | null;
-  status: string | null;
-  offered: string | null;
-  serverTime: string | null;
-  clockOffsetSeconds: number | null;
-  lastError: string | null;
-};
 
 export type RealHost = Host & {
   /** Report of the update that the process before did not finish. */
@@ -58,29 +44,10 @@ export function realHost(deps: RealHostDeps): RealHost {
   const { config, paths, file, log, replaceWatchdog, random = Math.random, steadyMs = steadyMsDefault } = deps;
   const { identity } = file;
   const usage = usageMeter(paths.stateFolder);
-  const before = readStored<Status>(paths.status);
-  const status: Status = {
-    pid: process.pid,
-    version,
-    startedAt: new Date().toISOString(),
-    onlineSince: null,
-    lastHeartbeatAt: null,
-    status: null,
-    offered: null,
-    serverTime: before?.serverTime ?? null,
-    clockOffsetSeconds: null,
-    lastError: null,
-  };
+  const status = newStatus(paths);
   let isProved = false;
 
-  const storeStatus = () => {
-    try {
-      fs.writeFileSync(`${paths.status}.new`, JSON.stringify(status), { mode: 0o600 });
-      fs.renameSync(`${paths.status}.new`, paths.status);
-    } catch (error) {
-      log("warn", "state", "the status cannot be stored", { error: messageOf(error) });
-    }
-  };
+  const storeStatus = () => writeStatus(paths, status, log);
 
   /** The new version works, for good: its counter is stored, and older versions are removed. */
   const commit = (component: Component) => {
@@ -133,14 +100,7 @@ export function realHost(deps: RealHostDeps): RealHost {
       return new Date(Math.max(serverMs, Number.isNaN(lastMs) ? 0 : lastMs));
     },
     accepted(reply, report) {
-      const now = new Date().toISOString();
-      status.onlineSince ??= now;
-      status.lastHeartbeatAt = now;
-      status.status = String(reply.status);
-      status.offered = typeof reply.upgradeTo === "string" ? reply.upgradeTo : null;
-      status.serverTime = String(reply.serverTime);
-      status.clockOffsetSeconds = Math.round((Date.now() - Date.parse(status.serverTime)) / 1000);
-      status.lastError = null;
+      noteHeartbeat(status, reply);
       storeStatus();
       if (report !== null && (report.state === "rolled_back" || report.state === "failed")) endReported(paths);
       prove();

@@ -40,87 +40,113 @@ export async function moveAttempts(
   byDevice: Map<string, DecidingAttempt[]>,
   now: Date,
 ): Promise<void> {
-  const outcomes: Outcome[] = [];
-  const started: string[] = [];
-  const progress: { id: string; bytes: number }[] = [];
   const candidates = questions.flatMap(({ device }) =>
     (byDevice.get(device.id) ?? []).filter((row) => row.ended_at === null || hasReturnedLate(row, device, now)),
   );
   if (candidates.length === 0) return;
-  const locked = new Map(
-    (
-      await lockOpen(
-        tx,
-        candidates.map(({ id }) => id),
-      )
-    ).map((row) => [row.id, row]),
-  );
+  const ids = candidates.map(({ id }) => id);
+  const locked = new Map((await lockOpen(tx, ids)).map((row) => [row.id, row]));
   const clocks = await clocksOf(tx, [...new Set([...locked.values()].map(({ rollout_id: id }) => id))]);
+  const moves = new Moves(tx, deps, now);
   for (const { device, report } of questions) {
     const attempts = byDevice.get(device.id) ?? [];
     for (const [index, row] of attempts.entries()) {
       const open = locked.get(row.id);
       if (!open) continue;
-      attempts[index] = { ...row, ...open };
-      if (open.ended_at !== null) {
-        if (!hasReturnedLate({ ...row, ...open }, device, now)) continue;
-        outcomes.push({ attempt: open, state: "succeeded", reason: "late", late: true });
-        attempts[index] = { ...row, ...open, state: "succeeded" };
-        continue;
-      }
-      const { soakSeconds, isPaused } = clocks.get(open.rollout_id) ?? { soakSeconds: 0, isPaused: false };
-      const about =
-        report !== null &&
-        report.component === open.component &&
-        (report.version === "" || parseVersion(report.version) === open.version);
-      if (about && open.state === "offered" && open.started_at === null && hasStarted(report)) {
-        started.push(open.id);
-        attempts[index] = { ...row, ...open, started_at: now };
-      }
-      const bytes = about ? bytesOf(report) : 0;
-      if (open.state === "offered" && bytes > Number(open.progress_bytes ?? 0)) {
-        progress.push({ id: open.id, bytes });
-        attempts[index] = { ...row, ...open, ...attempts[index], deadline: extended(open, now, deps) };
-      }
-      const deferred = attempts.filter(
-        (each) => each.state === "deferred" && each.release_id === open.release_id,
-      ).length;
-      const move = moveAttempt(
-        {
-          state: open.state as "offered" | "returned",
-          version: open.version,
-          fromVersion: open.from_version,
-          returnedAt: open.returned_at,
-        },
-        { current: device.versions[open.component], report: about ? report : null, stopped: stoppedBy(device) },
-        { now, soakSeconds: isPaused && open.state === "returned" ? Number.POSITIVE_INFINITY : soakSeconds, deferred },
-      );
-      if (move === null) continue;
-      if (move.to === "returned") {
-        await markReturned(tx, open.id, soakSeconds + missedMax * deps.heartbeatIntervalSeconds);
-        const patienceMs = (soakSeconds + missedMax * deps.heartbeatIntervalSeconds) * 1_000;
-        attempts[index] = {
-          ...row,
-          ...open,
-          state: "returned",
-          returned_at: now,
-          deadline: new Date(now.getTime() + patienceMs),
-        };
-        continue;
-      }
-      const reason = "reason" in move ? move.reason : move.to === "deferred" ? "locked" : null;
-      outcomes.push({ attempt: open, state: move.to, reason });
-      attempts[index] = { ...row, ...open, state: move.to, ended_at: now };
+      const clock = clocks.get(open.rollout_id) ?? { soakSeconds: 0, isPaused: false };
+      attempts[index] = await moves.move({ ...row, ...open }, { device, report, attempts, clock });
     }
     byDevice.set(device.id, attempts);
   }
-  await markStarted(tx, started);
-  await recordProgress(tx, progress, { ...deps, maxSeconds: deps.progressMaxSeconds });
-  await endAttempts(
-    tx,
-    outcomes.map(({ attempt, state, reason }) => ({ id: attempt.id, state, reason })),
-  );
-  await countOutcomes(tx, outcomes, { now, log: deps.log });
+  await moves.store();
+}
+
+interface Question {
+  device: Device;
+  report: Report | null;
+  /** All attempts of the device. */
+  attempts: readonly DecidingAttempt[];
+  clock: { soakSeconds: number; isPaused: boolean };
+}
+
+/** The moves of one transaction: each attempt by itself, stored together. */
+class Moves {
+  readonly #outcomes: Outcome[] = [];
+  readonly #started: string[] = [];
+  readonly #progress: { id: string; bytes: number }[] = [];
+  readonly #tx: Tx;
+  readonly #deps: MoveDeps;
+  readonly #now: Date;
+
+  constructor(tx: Tx, deps: MoveDeps, now: Date) {
+    this.#tx = tx;
+    this.#deps = deps;
+    this.#now = now;
+  }
+
+  /** The attempt as it is after its device's report. */
+  async move(locked: DecidingAttempt, question: Question): Promise<DecidingAttempt> {
+    if (locked.ended_at !== null) return this.#late(locked, question.device);
+    const report = question.report !== null && isAbout(question.report, locked) ? question.report : null;
+    const open = this.#signsOfLife(locked, report);
+    const { state } = open;
+    if (state !== "offered" && state !== "returned") throw new Error(`An open attempt is ${state}`);
+    const { soakSeconds, isPaused } = question.clock;
+    const isDeferred = (each: DecidingAttempt) => each.state === "deferred" && each.release_id === open.release_id;
+    const deferred = question.attempts.filter(isDeferred).length;
+    const move = moveAttempt(
+      { state, version: open.version, fromVersion: open.from_version, returnedAt: open.returned_at },
+      { current: question.device.versions[open.component], report, stopped: stoppedBy(question.device) },
+      {
+        now: this.#now,
+        soakSeconds: isPaused && state === "returned" ? Number.POSITIVE_INFINITY : soakSeconds,
+        deferred,
+      },
+    );
+    if (move === null) return open;
+    if (move.to === "returned") return this.#returned(open, soakSeconds);
+    const reason = "reason" in move ? move.reason : move.to === "deferred" ? "locked" : null;
+    this.#outcomes.push({ attempt: locked, state: move.to, reason });
+    return { ...open, state: move.to, ended_at: this.#now };
+  }
+
+  async store(): Promise<void> {
+    const { progressMaxSeconds: maxSeconds, log } = this.#deps;
+    await markStarted(this.#tx, this.#started);
+    await recordProgress(this.#tx, this.#progress, { ...this.#deps, maxSeconds });
+    const ends = this.#outcomes.map(({ attempt, state, reason }) => ({ id: attempt.id, state, reason }));
+    await endAttempts(this.#tx, ends);
+    await countOutcomes(this.#tx, this.#outcomes, { now: this.#now, log });
+  }
+
+  #late(ended: DecidingAttempt, device: Device): DecidingAttempt {
+    if (!hasReturnedLate(ended, device, this.#now)) return ended;
+    this.#outcomes.push({ attempt: ended, state: "succeeded", reason: "late", late: true });
+    return { ...ended, state: "succeeded" };
+  }
+
+  /** A report that the device began, or has got further, keeps the attempt alive. */
+  #signsOfLife(open: DecidingAttempt, report: Report | null): DecidingAttempt {
+    if (open.state !== "offered") return open;
+    const isStarting = open.started_at === null && hasStarted(report);
+    if (isStarting) this.#started.push(open.id);
+    const started = isStarting ? { ...open, started_at: this.#now } : open;
+    const bytes = bytesOf(report);
+    if (bytes <= Number(open.progress_bytes ?? 0)) return started;
+    this.#progress.push({ id: open.id, bytes });
+    return { ...started, deadline: extended(open, this.#now, this.#deps) };
+  }
+
+  async #returned(open: DecidingAttempt, soakSeconds: number): Promise<DecidingAttempt> {
+    const patienceSeconds = soakSeconds + missedMax * this.#deps.heartbeatIntervalSeconds;
+    await markReturned(this.#tx, open.id, patienceSeconds);
+    const deadline = new Date(this.#now.getTime() + patienceSeconds * 1_000);
+    return { ...open, state: "returned", returned_at: this.#now, deadline };
+  }
+}
+
+function isAbout({ component, version }: Report, attempt: DecidingAttempt): boolean {
+  return component === attempt.component && (version === "" || parseVersion(version) === attempt.version);
 }
 
 /** A returned device's deadline comes three intervals after the end of its soak. */

@@ -85,15 +85,8 @@ function enrollmentKeyChanges(
         recordFact(tx, context, created, { action: "enrollment_key.create", details }, at);
         return { enrollmentKey: toMessage(created), key: material.key };
       };
-      return idempotentTx(
-        db,
-        context,
-        EnrollmentKeyService.method.createEnrollmentKey,
-        request,
-        checkedBefore,
-        make,
-        deps.box,
-      );
+      const { createEnrollmentKey } = EnrollmentKeyService.method;
+      return idempotentTx(db, context, createEnrollmentKey, request, checkedBefore, make, deps.box);
     },
 
     async rotateEnrollmentKey(request, handler) {
@@ -112,15 +105,8 @@ function enrollmentKeyChanges(
         recordFact(tx, context, rotated, { action: "enrollment_key.rotate", details }, at);
         return { enrollmentKey: toMessage(rotated), key: material.key };
       };
-      return idempotentTx(
-        db,
-        context,
-        EnrollmentKeyService.method.rotateEnrollmentKey,
-        request,
-        locate,
-        rotate,
-        deps.box,
-      );
+      const method = EnrollmentKeyService.method.rotateEnrollmentKey;
+      return idempotentTx(db, context, method, request, locate, rotate, deps.box);
     },
 
     async deleteEnrollmentKey({ id }, handler) {

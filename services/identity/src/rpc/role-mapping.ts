@@ -1,7 +1,15 @@
 import { create } from "@bufbuild/protobuf";
-import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
-import { clampPage, type FieldErrors, isUuid, longerThan, systemCaller, uuidv7, validationError } from "@muster/kit";
+import type { Tx } from "@muster/db";
+import {
+  type CallContext,
+  type FieldErrors,
+  isUuid,
+  longerThan,
+  systemCaller,
+  uuidv7,
+  validationError,
+} from "@muster/kit";
 import {
   type DirectoryService,
   type RoleMapping,
@@ -19,8 +27,7 @@ import { recordDirectory } from "../emits/directory-facts.ts";
 import type { DirectoryRow } from "../rules/directory/directory.ts";
 import { mappedRole } from "../rules/directory/role-mapping.ts";
 import { ownerOf } from "../rules/owner.ts";
-import { listDirectoryGroups, unknownGroup } from "../store/directory/groups.ts";
-import { listRequests } from "../store/directory/requests.ts";
+import { unknownGroup } from "../store/directory/groups.ts";
 import {
   type MappingRow,
   managedUserIds,
@@ -35,31 +42,14 @@ import { directoryGuards } from "./directory-guards.ts";
 const rowsMax = 500;
 const claimMax = 255;
 
-type Handlers = Pick<
-  ServiceImpl<typeof DirectoryService>,
-  "listDirectoryGroups" | "listRoleMappings" | "putRoleMappings" | "tryRoleMappings" | "listDirectoryRequests"
->;
+type Handlers = Pick<ServiceImpl<typeof DirectoryService>, "listRoleMappings" | "putRoleMappings" | "tryRoleMappings">;
 
-/** Groups that are roles, and the log of a directory's requests. */
+/** Groups that are roles. */
 export function roleMappingHandlers(deps: KeyDeps): Handlers {
   const { db, now } = deps;
   const { requireReadable, requireChangeable, lock } = directoryGuards(deps);
 
   return {
-    async listDirectoryGroups({ id, page }, handler) {
-      const context = callContext(handler);
-      const directory = await requireReadable(context, id);
-      const { rows, info } = await listDirectoryGroups(db, context, directory.id, clampPage(page ?? {}));
-      const groups = rows.map((row) => ({
-        id: row.id,
-        name: row.display_name,
-        externalId: row.external_id ?? "",
-        members: BigInt(row.members),
-        updatedAt: timestampFromDate(row.updated_at),
-      }));
-      return { groups, page: info };
-    },
-
     async listRoleMappings({ id }, handler) {
       const context = callContext(handler);
       const directory = await requireReadable(context, id);
@@ -84,27 +74,8 @@ export function roleMappingHandlers(deps: KeyDeps): Handlers {
       await requireExistingSites(deps, context, seen, wanted);
       const { stored, applied } = await serializedByPartner(db, seen.partner_id, () =>
         db.tx({ ...context, caller: systemCaller("identity"), actsFor: seen.org_id ?? seen.partner_id }, async (tx) => {
-          const at = now();
           const directory = await lock(tx, context, seen);
-          const groups = wanted.flatMap(({ groupId }) => groupId ?? []);
-          const unknown = await unknownGroup(tx, directory.id, groups);
-          if (unknown)
-            throw validationError({ [`mappings.${groups.indexOf(unknown)}.groupId`]: ["No group of this directory"] });
-          const by = (row: NewMapping) => grantors.get(keyOf(row)) ?? context.caller.actor.id;
-          const before = await readMappings(tx, directory.id);
-          await writeMappings(
-            tx,
-            directory,
-            wanted.map((row) => ({ ...row, grantedBy: by(row) })),
-            at,
-          );
-          const after = await readMappings(tx, directory.id);
-          const changes = { before: { mappings: before.map(shownOf) }, after: { mappings: after.map(shownOf) } };
-          recordDirectory(tx, context, directory, "directory.mapping.update", { changes }, at);
-          const rules = await readRules(tx, { ...context, caller: systemCaller("identity") }, directory);
-          const users = await managedUserIds(tx, directory.id);
-          const applied = await applyOrDefer(tx, asDirectory(context, directory), directory, users, "mapping", at);
-          return { stored: messagesOf(after, rules.rules), applied };
+          return replaceMappings(tx, context, directory, { wanted, grantors, at: now() });
         }),
       );
       await rolesApplied(deps, context, seen, applied);
@@ -129,25 +100,39 @@ export function roleMappingHandlers(deps: KeyDeps): Handlers {
         };
       });
     },
-
-    async listDirectoryRequests({ id, page, refused }, handler) {
-      const context = callContext(handler);
-      const { id: directoryId } = await requireReadable(context, id);
-      const { rows, info } = await listRequests(db, context, { directoryId, refused }, clampPage(page ?? {}));
-      const requests = rows.map((row) => ({
-        id: row.id,
-        at: timestampFromDate(row.created_at),
-        operation: row.operation,
-        resourceId: row.resource_id ?? "",
-        filter: row.filter ?? "",
-        outcome: row.outcome,
-        scimType: row.scim_type ?? "",
-        detail: row.detail ?? "",
-        requestId: row.request_id ?? "",
-      }));
-      return { requests, page: info };
-    },
   };
+}
+
+interface Replacement {
+  wanted: readonly NewMapping[];
+  /** Authors of the rows that were there, by `keyOf`. */
+  grantors: ReadonlyMap<string, string | null>;
+  at: Date;
+}
+
+/** All rows of a directory, and what they do to the people whom it manages. */
+async function replaceMappings(
+  tx: Tx,
+  context: CallContext,
+  directory: DirectoryRow,
+  { wanted, grantors, at }: Replacement,
+) {
+  const groups = wanted.flatMap(({ groupId }) => groupId ?? []);
+  const unknown = await unknownGroup(tx, directory.id, groups);
+  if (unknown) {
+    throw validationError({ [`mappings.${groups.indexOf(unknown)}.groupId`]: ["No group of this directory"] });
+  }
+  const by = (row: NewMapping) => grantors.get(keyOf(row)) ?? context.caller.actor.id;
+  const before = await readMappings(tx, directory.id);
+  const granted = wanted.map((row) => ({ ...row, grantedBy: by(row) }));
+  await writeMappings(tx, directory, granted, at);
+  const after = await readMappings(tx, directory.id);
+  const changes = { before: { mappings: before.map(shownOf) }, after: { mappings: after.map(shownOf) } };
+  recordDirectory(tx, context, directory, "directory.mapping.update", { changes }, at);
+  const rules = await readRules(tx, { ...context, caller: systemCaller("identity") }, directory);
+  const users = await managedUserIds(tx, directory.id);
+  const applied = await applyOrDefer(tx, asDirectory(context, directory), directory, users, "mapping", at);
+  return { stored: messagesOf(after, rules.rules), applied };
 }
 
 /** Rows as they are stored. Throws `validation_failed` with each wrong field. */
