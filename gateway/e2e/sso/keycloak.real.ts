@@ -12,6 +12,7 @@ import { verifiedDomain } from "../support/dns.ts";
 import { codeOf, loginUrl, type ProviderBody, publicUrl, setStatus } from "../support/login-flow.ts";
 import { ownTenant } from "../support/own-tenant.ts";
 import { claimReceiverPort } from "../support/receiver.ts";
+import { newDirectory } from "../support/scim.ts";
 import { roleId } from "../support/users.ts";
 import { newVisitor, unescaped } from "../support/visitor.ts";
 
@@ -126,6 +127,7 @@ async function newOidc(): Promise<ProviderBody> {
     standardFlowEnabled: true,
     directAccessGrantsEnabled: false,
     publicClient: false,
+    protocolMappers: [groupsMapper("openid-connect", "oidc-group-membership-mapper", { "claim.name": "groups" })],
   });
   return made({ type: "oidc", issuer: `${keycloak.origin}/realms/${realm}`, clientId: "muster", clientSecret: secret });
 }
@@ -155,9 +157,36 @@ async function newSaml(): Promise<ProviderBody> {
       saml_name_id_format: "email",
       saml_assertion_consumer_url_post: provider.samlAcsUrl,
     },
-    protocolMappers: [mapper("email", "emailaddress"), mapper("firstName", "givenname"), mapper("lastName", "surname")],
+    protocolMappers: [
+      mapper("email", "emailaddress"),
+      mapper("firstName", "givenname"),
+      mapper("lastName", "surname"),
+      groupsMapper("saml", "saml-group-membership-mapper", { "attribute.name": "groups", single: "true" }),
+    ],
   });
   return provider;
+}
+
+/** As docs/directory.md#keycloak has administrators add it. */
+const groupsMapper = (protocol: string, protocolMapper: string, config: Record<string, string>) => ({
+  name: "groups",
+  protocol,
+  protocolMapper,
+  config: { ...config, "full.path": "false", "id.token.claim": "true", "userinfo.token.claim": "true" },
+});
+
+/** Makes a group of the realm; returns what puts users into it, and out of it. */
+async function newGroup(name: string) {
+  await keycloak.asAdmin("POST", `/admin/realms/${realm}/groups`, { name });
+  const idIn = async (query: string) => {
+    const [found] = (await keycloak.asAdmin("GET", `/admin/realms/${realm}/${query}`)) as unknown as { id: string }[];
+    return found?.id ?? "";
+  };
+  const groupId = await idIn(`groups?search=${name}`);
+  return async (method: "PUT" | "DELETE", email: string) => {
+    const userId = await idIn(`users?email=${encodeURIComponent(email)}`);
+    await keycloak.asAdmin(method, `/admin/realms/${realm}/users/${userId}/groups/${groupId}`);
+  };
 }
 
 async function made(fields: object): Promise<ProviderBody> {
@@ -250,5 +279,26 @@ describe.each(["oidc", "saml"] as const)("Keycloak by %s", (type) => {
     ]);
     expect(rotated).toEqual({});
     for (const email of emails) await signIn(email);
+  });
+
+  it("gives the role of a group that comes as a claim, and takes it at the next sign-in", async () => {
+    const by = tenant.admin.api;
+    const [viewer, adminRole] = [await roleId(by, "org-viewer"), await roleId(by, "org-admin")];
+    const attributeMapping = { ...(provider().attributeMapping as object), groups: "groups" };
+    expect((await by.call("PATCH", `/sso/providers/${provider().id}`, { attributeMapping })).status).toBe(200);
+    const fields = { preset: "keycloak", providerId: provider().id, defaultRoleId: viewer };
+    const directory = await newDirectory(cluster, by, fields);
+    const name = randomUUID();
+    const mappings = [{ claim: name, roleId: adminRole }];
+    expect((await by.call("PUT", `/directories/${directory.id}/mappings`, { mappings })).status).toBe(200);
+    const [group, email] = [await newGroup(name), await newUser()];
+    const roleAfter = async () => {
+      const { user } = await signIn(email);
+      return (await by.call("GET", `/users/${user.id}`)).body.role;
+    };
+    await group("PUT", email);
+    expect(await roleAfter()).toBe("org-admin");
+    await group("DELETE", email);
+    expect(await roleAfter()).toBe("org-viewer");
   });
 });
