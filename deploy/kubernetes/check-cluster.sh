@@ -40,7 +40,7 @@ trap 'exit 130' INT TERM
 
 begun=$SECONDS
 # One set of images per content of what goes into them; a later part takes them from here.
-inputs=(libs services gateway proto package-lock.json deploy/image)
+inputs=(libs services gateway proto package-lock.json deploy/image deploy/kubernetes/cluster/demo-images.sh deploy/kubernetes/cluster/demo-postgres.mjs)
 state=$(cd "$root" && export GIT_INDEX_FILE="$dir/index" && git read-tree HEAD && git add -A "${inputs[@]}" &&
   { git ls-tree "$(git write-tree)" "${inputs[@]}"; node --version; } | sha256sum | cut -c1-12)
 images=${IMAGES:-$cache/images/$state}
@@ -49,6 +49,7 @@ if [ ! -e "$images/.done" ]; then
   mkdir -p "$images"
   "$here/base-image.sh" "$images" "$bin"
   "$here/images.sh" "$images" trial gateway identity tenancy audit device-logs webhook-dispatcher agent-release
+  "$here/demo-images.sh" "$images" "$cache"
   touch "$images/.done"
   echo "images after $((SECONDS - begun)) s"
 fi

@@ -18,6 +18,7 @@ import {
   workloads,
 } from "./client.mjs";
 import { keepLogs } from "./kept-logs.mjs";
+import { demo } from "./try-demo.mjs";
 import { dispatcher } from "./try-dispatcher.mjs";
 import { drain } from "./try-drain.mjs";
 import { keda } from "./try-keda.mjs";
@@ -70,10 +71,16 @@ async function install() {
 const time = new Date().toISOString();
 const [loadBefore] = loadavg();
 keepLogs();
+const failed = [];
+if (wanted.length === 0 || wanted.includes("demo")) {
+  await demo().catch((error) => {
+    failed.push("demo");
+    say(`demo FAILED: ${error.stack}`);
+  });
+}
 if (!wanted.includes("installed")) await install();
 const memory = watchMemory();
 const session = {};
-const failed = [];
 for (const [name, part] of Object.entries(parts)) {
   if (name !== "smoke" && wanted.length > 0 && !wanted.includes(name)) continue;
   try {

@@ -9,7 +9,7 @@ const codeOf = (secret) => new otp.TOTP({ secret: otp.Secret.fromBase32(secret) 
 const secretFile = join(dir, "totp");
 
 /** The commands of the chart's README between installation and first partner, as its reader types them. */
-async function readme() {
+export async function readme() {
   const text = readFileSync(join(root, "charts/muster/README.md"), "utf8");
   const [, commands] = /as the chart's notes say[\s\S]*?```sh\n([\s\S]*?)```/.exec(text);
   const args = ["kubectl", "-n", "muster", "port-forward", "service/muster-gateway", "3000:80"];
