@@ -7,21 +7,21 @@ import { hasOperations, projectionOf } from "./scim-replies.ts";
 import {
   answers,
   body,
-  bodyLimitBytes,
   changeErrors,
   examples,
-  idParams,
   type Kind,
   patchBody,
   resource,
   type ScimResource,
+  scimBodyLimitBytes,
+  scimIdParams,
   shownQuery,
   writeErrors,
 } from "./scim-shapes.ts";
 import { shown } from "./scim-shown.ts";
 
 type Change = Pick<
-  RouteRequest<{ auth: "directory" }, z.output<typeof idParams>, z.output<typeof shownQuery>>,
+  RouteRequest<{ auth: "directory" }, z.output<typeof scimIdParams>, z.output<typeof shownQuery>>,
   "session" | "params" | "query" | "bodyBytes" | "conditions"
 >;
 
@@ -51,7 +51,7 @@ export const createResource = ({ kind, noun, path, audit, auditResource }: ScimR
     query: shownQuery,
     body,
     example: examples[kind],
-    bodyLimitBytes,
+    bodyLimitBytes: scimBodyLimitBytes,
     status: 201,
     answers: { 201: answers[201] },
     reply: resource,
@@ -79,11 +79,11 @@ export const replaceResource = ({ kind, noun, path, audit, auditResource }: Scim
     audit: audit.update,
     auditResource,
     summary: `Replace a ${noun}`,
-    params: idParams,
+    params: scimIdParams,
     query: shownQuery,
     body,
     example: examples[kind],
-    bodyLimitBytes,
+    bodyLimitBytes: scimBodyLimitBytes,
     answers: { 200: answers[200] },
     reply: resource,
     errors: changeErrors,
@@ -107,11 +107,11 @@ export const patchResource = ({ kind, noun, path, audit, auditResource }: ScimRe
       kind === "User"
         ? "`active: false` ends all sessions of the user before the reply. Without operations 204."
         : "Answers 204, or the group where `attributes` asks for some. Members that are added twice, or removed and absent, change nothing.",
-    params: idParams,
+    params: scimIdParams,
     query: shownQuery,
     body: patchBody,
     example: examples.patch,
-    bodyLimitBytes,
+    bodyLimitBytes: scimBodyLimitBytes,
     answers: { 200: answers[200], 204: answers[204] },
     reply: resource,
     errors: changeErrors,
@@ -135,7 +135,7 @@ export const deleteResource = ({ kind, noun, path, audit, auditResource }: ScimR
     auditResource,
     summary: `Delete a ${noun}`,
     description: kind === "User" ? "Ends all sessions of the user before the reply; the audit trail stays." : "",
-    params: idParams,
+    params: scimIdParams,
     status: 204,
     reply: noBody,
     errors: ["scim_resource_not_found", "scim_version_mismatch", "last_administrator"],

@@ -3,7 +3,15 @@ import { Answered } from "../../route/reply.ts";
 import { route } from "../../route/route.ts";
 import { common, list } from "./scim-common.ts";
 import { listText, projectionOf } from "./scim-replies.ts";
-import { answers, idParams, listQuery, readErrors, resource, type ScimResource, shownQuery } from "./scim-shapes.ts";
+import {
+  answers,
+  readErrors,
+  resource,
+  type ScimResource,
+  scimIdParams,
+  scimListQuery,
+  shownQuery,
+} from "./scim-shapes.ts";
 import { json, shown } from "./scim-shown.ts";
 
 /** List or find. */
@@ -13,7 +21,7 @@ export const findResources = ({ kind, noun, path }: ScimResource) =>
     method: "GET",
     path,
     summary: `List or find ${noun}s`,
-    query: listQuery,
+    query: scimListQuery,
     reply: list,
     errors: ["scim_invalid"],
     async handle({ session: { digest }, query, rpc }, { services }) {
@@ -30,7 +38,7 @@ export const getResource = ({ kind, noun, path }: ScimResource) =>
     method: "GET",
     path: `${path}/:id`,
     summary: `One ${noun}`,
-    params: idParams,
+    params: scimIdParams,
     query: shownQuery,
     answers: { 200: answers[200], 304: answers[304] },
     reply: resource,

@@ -6,16 +6,16 @@ export const writeErrors = [...readErrors, "scim_uniqueness", "last_administrato
 export const changeErrors = [...writeErrors, "scim_version_mismatch"] as const;
 
 /** Members of a group in one body: about 100,000. */
-export const bodyLimitBytes = 8 * 1024 * 1024;
+export const scimBodyLimitBytes = 8 * 1024 * 1024;
 
-export const idParams = z.object({ id: z.string().max(255) });
+export const scimIdParams = z.object({ id: z.string().max(255) });
 const text = z.string().max(8_192).optional();
 const projection = {
   attributes: text.meta({ description: "Only these attributes, comma-separated." }),
   excludedAttributes: text.meta({ description: "All attributes but these, comma-separated." }),
 };
 export const shownQuery = z.object(projection);
-export const listQuery = z.object({
+export const scimListQuery = z.object({
   filter: text.meta({ description: "RFC 7644, section 3.4.2.2.", example: 'userName eq "ada@acme.example"' }),
   sortBy: text,
   sortOrder: text.meta({ description: "ascending or descending." }),

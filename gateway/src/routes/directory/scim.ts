@@ -6,7 +6,7 @@ import { createResource, deleteResource, patchResource, replaceResource } from "
 import { common } from "./scim-common.ts";
 import { findResources, getResource } from "./scim-read.ts";
 import { scimSearchRoutes } from "./scim-search.ts";
-import { groupResource, idParams, type ScimResource, userResource } from "./scim-shapes.ts";
+import { groupResource, type ScimResource, scimIdParams, userResource } from "./scim-shapes.ts";
 import { json } from "./scim-shown.ts";
 
 type Described = "ServiceProviderConfig" | "ResourceTypes" | "Schemas";
@@ -32,7 +32,7 @@ function describe(kind: Described) {
     method: "GET",
     path: `/scim/v2/${kind}/:id`,
     summary: `One of ${kind}`,
-    params: idParams,
+    params: scimIdParams,
     reply: description,
     errors: ["scim_resource_not_found"],
     handle: async ({ session, params, rpc }, { services }) => of(services, session, params.id, rpc),
