@@ -23,6 +23,8 @@ export const auditCsvColumns = [
   "seq",
   "checksum",
   "prevChecksum",
+  // New columns come last: programs read files by position.
+  "targets",
 ] as const;
 
 export type AuditCsvColumn = (typeof auditCsvColumns)[number];

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
+import { aChainRow } from "../testing/chain-row.ts";
 import { csvCell, csvTable } from "./csv.ts";
 
 describe("a CSV cell", () => {
@@ -28,11 +29,20 @@ describe("the columns of a CSV file", () => {
   it("are the named ones in their order, and all of them by default", () => {
     expect(csvTable(["action", "actorEmail"])?.header).toBe("action,actorEmail\r\n");
     const all = csvTable([])?.header ?? "";
-    expect([all.split(",").length, all.startsWith("id,orgId,"), all.endsWith("prevChecksum\r\n")]).toEqual([
-      23,
+    expect([all.split(",").length, all.startsWith("id,orgId,"), all.endsWith(",prevChecksum,targets\r\n")]).toEqual([
+      24,
       true,
       true,
     ]);
     for (const names of [["nonsense"], ["action", ""], ["ACTION"]]) expect(csvTable(names)).toBeNull();
+  });
+
+  it("hold the targets of a row as JSON, and nothing for a row without any", () => {
+    const table = csvTable(["action", "targets"]);
+    const lineOf = (change: Parameters<typeof aChainRow>[0]) => table?.line(aChainRow(change));
+    expect(lineOf({ targets: [{ type: "site", id: "7", name: "=Berlin, Mitte" }] })).toBe(
+      'site.create,"[{""type"":""site"",""id"":""7"",""name"":""=Berlin, Mitte""}]"\r\n',
+    );
+    expect(lineOf({})).toBe("site.create,\r\n");
   });
 });

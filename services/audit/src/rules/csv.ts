@@ -38,6 +38,7 @@ const cells: Readonly<Record<AuditCsvColumn, (row: ChainRow) => string | null>> 
   seq: ({ seq }) => String(seq),
   checksum: ({ checksum }) => checksum,
   prevChecksum: ({ prevChecksum }) => prevChecksum,
+  targets: ({ entry }) => (entry.targets === undefined ? null : JSON.stringify(entry.targets)),
 };
 
 const isColumn = (name: string): name is AuditCsvColumn => Object.hasOwn(cells, name);
