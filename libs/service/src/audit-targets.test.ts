@@ -18,6 +18,20 @@ describe("the targets of an audit row", () => {
     expect(targetsIn({ changes }, { type: "other", id: a })).toEqual([target, { ...target, id: c }]);
   });
 
+  it.each([
+    [{ keyId: b, keyName: "CI" }, "api_key", "CI"],
+    [{ roleId: b, role: "org-admin" }, "role", "org-admin"],
+    [{ directoryId: b, directory: "Okta" }, "directory", "Okta"],
+    [{ replacedBy: b, replacedByName: "lamp" }, "device", "lamp"],
+    [{ webhookId: b, webhookName: "" }, "webhook", null],
+    [{ userIds: [b], userIdsName: "Ada" }, "user", null],
+  ])("have the name that stands beside the id in %j", (details, type, name) => {
+    const target = { type, id: b, name };
+    for (const each of [details, { via: details }, { changes: { before: {}, after: details } }]) {
+      expect(targetsIn(each, site)).toEqual([target]);
+    }
+  });
+
   it("are each record once, without the resource and what is no id, and 20 at most", () => {
     const changes = { before: { siteId: a, roleId: null }, after: { siteId: b, roleId: 7 } };
     expect(targetsIn({ siteId: b, changes, name: c, constructor: d }, site)).toEqual([

@@ -35,7 +35,7 @@ const mostTargets = 20;
 
 /**
  * The records that details name by their ids: in themselves, in `changes` before and after, and in `via`; each once, in
- * that order, without the resource. Names are null: details hold ids alone.
+ * that order, without the resource. The name is the text beside the id: `keyName` of `keyId`, `role` of `roleId`.
  */
 export function targetsIn(
   details: Readonly<Record<string, unknown>>,
@@ -51,9 +51,17 @@ export function targetsIn(
 function targetsOfPart(part: Readonly<Record<string, unknown>>): AuditTarget[] {
   return Object.entries(part).flatMap(([field, value]) => {
     const type = Object.hasOwn(targetFields, field) ? targetFields[field] : undefined;
-    const ids = [value].flat().filter((id): id is string => typeof id === "string" && id !== "");
-    return type === undefined ? [] : ids.map((id) => ({ type, id, name: null }));
+    if (type === undefined) return [];
+    if (Array.isArray(value)) return value.filter(isText).map((id) => ({ type, id, name: null }));
+    return isText(value) ? [{ type, id: value, name: nameBeside(field, part) }] : [];
   });
+}
+
+const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
+
+function nameBeside(field: string, part: Readonly<Record<string, unknown>>): string | null {
+  const what = field.replace(/Id$/, "");
+  return [part[`${what}Name`], what === field ? null : part[what]].find(isText) ?? null;
 }
 
 function seenBefore(seen: Set<string>, type: string, id: string): boolean {

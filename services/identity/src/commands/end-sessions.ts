@@ -50,7 +50,7 @@ function revocation(
     resource: { type: "session", id: session.id, name: session.device },
     orgId: user.org_id,
     partnerId: user.partner_id,
-    details: { userId: user.user_id, reason: session.reason },
+    details: { userId: user.user_id, userName: user.name, reason: session.reason },
     // A token was presented that had been exchanged long before; the request was refused.
     ...(isTheft ? { result: "denied" as const, errorMessage: "refresh token reuse" } : {}),
   };

@@ -21,8 +21,8 @@ const dayMs = 86_400_000;
 /** A session family that is about to begin. */
 export type NewFamily = {
   caller: Caller;
-  /** Writes the session, the sign-in and its audit row in the caller's transaction. */
-  store(tx: Tx): Promise<void>;
+  /** Writes the session, the sign-in and its audit row, which names the provider, in the caller's transaction. */
+  store(tx: Tx, providerName?: string): Promise<void>;
   /** What the client gets once that has committed. */
   signedIn(): Promise<SignedIn>;
 };
@@ -55,7 +55,7 @@ export function newFamily(
   const caller = principalCaller(principal, session);
   return {
     caller,
-    async store(tx) {
+    async store(tx, providerName) {
       await insertSession(tx, {
         id,
         userId: principal.user_id,
@@ -72,7 +72,8 @@ export function newFamily(
         expiresAt,
       });
       await recordLogin(tx, principal.user_id, newHash, now);
-      const method = ssoProviderId === null ? {} : { method: "sso", providerId: ssoProviderId };
+      const provider = { providerId: ssoProviderId, ...(providerName === undefined ? {} : { providerName }) };
+      const method = ssoProviderId === null ? {} : { method: "sso", ...provider };
       const client = clientName === null ? {} : { clientName };
       const details = { mfa: mfaAt !== null, ...method, ...client };
       tx.emit(userEvent({ ...context, caller }, principal, { action: "user.login", details }, now));

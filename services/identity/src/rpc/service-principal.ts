@@ -93,7 +93,7 @@ function principalChanges(deps: Parts): Pick<Handlers, "createServicePrincipal" 
         const key = await insertApiKey(tx, uuidv7(at.getTime()), first, material, at);
         const principal = await readServicePrincipal(tx, id);
         const changes = { before: {}, after: { name, scopes } };
-        const details = { keyId: key.id, keyPrefix: key.key_prefix, changes };
+        const details = { keyId: key.id, keyName: key.name, keyPrefix: key.key_prefix, changes };
         recordFact(tx, context, principal, { action: "service_principal.create", details }, at);
         return { principal: principalMessage(principal), apiKey: apiKeyMessage(key, at), key: material.key };
       };
@@ -149,7 +149,7 @@ function principalKeys(deps: Parts): Pick<Handlers, "rotatePrincipalKey" | "migr
           readServicePrincipal(tx, stored.id),
         ]);
         const previousKeyPrefix = stored.key_prefix;
-        const details = { keyId: issued.id, keyPrefix: issued.key_prefix, previousKeyPrefix };
+        const details = { keyId: issued.id, keyName: issued.name, keyPrefix: issued.key_prefix, previousKeyPrefix };
         recordFact(tx, context, stored, { action: "service_principal.rotate_key", details }, at);
         changes = changed;
         return { principal: principalMessage(principal), apiKey: apiKeyMessage(issued, at), key: material.key };

@@ -50,13 +50,15 @@ export function ssoLinkService(deps: SsoDeps): ServiceImpl<typeof SsoLinkService
       const byPassword = !principal.sso_enforced && (await hasPassword(db, userId));
       await db.tx({ ...context, caller: systemCaller("identity") }, async (tx) => {
         const links = await lockLinks(tx, userId);
-        if (!isUuid(providerId) || !links.some((link) => link.provider_id === providerId)) throw providerNotFound();
-        const others = links.filter((link) => link.provider_id !== providerId && link.is_active);
+        const link = links.find((each) => each.provider_id === providerId);
+        if (!isUuid(providerId) || !link) throw providerNotFound();
+        const others = links.filter((each) => each !== link && each.is_active);
         if (!byPassword && others.length === 0) {
           throw new AppError("last_sign_in_method", "This is the account's only sign-in method");
         }
         await deleteLink(tx, providerId, userId);
-        tx.emit(userEvent(context, principal, { action: "sso.identity.unlink", details: { providerId } }, now()));
+        const details = { providerId, providerName: link.provider_name };
+        tx.emit(userEvent(context, principal, { action: "sso.identity.unlink", details }, now()));
       });
       return {};
     },

@@ -87,7 +87,7 @@ async function retireOwner(tx: Tx, context: CallContext, ownerId: string, by: De
   if (!replaced) throw deviceNotFound();
   // Decommissioned meanwhile.
   if (replaced.device.status === "decommissioned") return null;
-  await retire(tx, context, replaced.device, by.id, at);
+  await retire(tx, context, replaced.device, by, at);
   return { from: replaced.device, siteId: replaced.siteId };
 }
 

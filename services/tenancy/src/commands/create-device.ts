@@ -49,7 +49,7 @@ export async function createDevice({ db, now }: Deps, context: CallContext, want
     const reinstall = reinstallOf(same?.device ?? null, wanted.reinstall);
     const replaced = reinstall === "replace" ? same : null;
     // Before it is counted: at its limit an organization can still replace its devices.
-    if (replaced) await retire(tx, context, replaced.device, wanted.id, at);
+    if (replaced) await retire(tx, context, replaced.device, wanted, at);
     await countIn(tx, owner);
     const isClone = reinstall === "quarantine";
     const device = {
@@ -67,7 +67,7 @@ export async function createDevice({ db, now }: Deps, context: CallContext, want
     emitDevice(tx, context, "created", created);
     const details = {
       changes: { before: {}, after: enrolledFields(created) },
-      ...(replaced ? { replaces: replaced.device.id } : {}),
+      ...(replaced ? { replaces: replaced.device.id, replacesName: replaced.device.hostname } : {}),
     };
     auditDevice(tx, context, { action: "device.create", row: created, details }, at);
     return created;

@@ -21,11 +21,18 @@ export async function lockReplaced(
 }
 
 /** Decommissions a locked device in favour of another one of the same machine. */
-export async function retire(tx: Tx, context: CallContext, owner: DeviceRow, byId: string, at: Date): Promise<void> {
+export async function retire(
+  tx: Tx,
+  context: CallContext,
+  owner: DeviceRow,
+  by: Pick<DeviceRow, "id" | "hostname">,
+  at: Date,
+): Promise<void> {
   const gone = await markDecommissioned(tx, context.caller, owner.id, at);
   await countDown(tx, gone.org_id);
   emitDevice(tx, context, "decommissioned", gone);
-  const details = { ...changesBetween({ status: owner.status }, { status: gone.status }), replacedBy: byId };
+  const changes = changesBetween({ status: owner.status }, { status: gone.status });
+  const details = { ...changes, replacedBy: by.id, replacedByName: by.hostname };
   auditDevice(tx, context, { action: "device.delete", row: gone, details }, at);
 }
 

@@ -77,7 +77,8 @@ export function deliveryRepeats(deps: RepeatDeps): Repeats {
         if (!letter) throw notFound();
         const delivery = failed(await stored(tx, context, webhook.id, letter.delivery_id));
         const row = await repeat(tx, context, delivery, "retry", at);
-        const details = { webhookId: webhook.id, deliveryId: row.id, retryOf: letter.delivery_id };
+        const of = { webhookId: webhook.id, webhookName: webhook.name };
+        const details = { ...of, deliveryId: row.id, retryOf: letter.delivery_id };
         record(tx, context, { ...webhook, id: letter.id }, "webhook.requeue", details, at);
         return { delivery: deliveryMessage(row) };
       };

@@ -28,7 +28,7 @@ export async function exchangeCode(deps: SsoDeps, context: CallContext, text: st
   const stored = await deps.db.tx({ ...context, caller: deps.system }, async (tx) => {
     const provider = await holdProvider(tx, { id: code.provider_id, generation: code.generation }, ["active"]);
     if (!provider) return null;
-    await family.store(tx);
+    await family.store(tx, provider.name);
     return provider;
   });
   if (!stored) throw invalidCode();

@@ -243,7 +243,8 @@ async function enter(
   if (version === null) throw new LoginFlowEnded("person", "user_not_found", "the invitation was withdrawn");
   await withdrawInvites(tx, userId);
   const caller: Caller = principalCaller(user);
-  const details = { method: "sso", providerId: provider.id, emailProof: address.proof };
+  const by = { providerId: provider.id, providerName: provider.name };
+  const details = { method: "sso", ...by, emailProof: address.proof };
   tx.emit(userChanged(userId, version));
   tx.emit(userEvent({ ...context, caller }, user, { action: "user.invite.accept", details }, now));
   return { userId };

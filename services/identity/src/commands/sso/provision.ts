@@ -43,6 +43,7 @@ export async function provision(
   const details = {
     method: "sso",
     providerId: provider.id,
+    providerName: provider.name,
     emailProof: claimed.proof,
     changes: { before: {}, after },
   };

@@ -69,9 +69,12 @@ export async function putLink(tx: Tx, link: LinkValues, now: Date): Promise<bool
 export const isLinkTaken = (error: unknown) => isUniqueViolation(error, "sso_identities_external");
 
 /** Links of a user, held until the transaction ends. */
-export function lockLinks(tx: Tx, userId: string): Promise<{ provider_id: string; is_active: boolean }[]> {
+export function lockLinks(
+  tx: Tx,
+  userId: string,
+): Promise<{ provider_id: string; provider_name: string; is_active: boolean }[]> {
   return tx.query(sql`
-    SELECT i.provider_id, p.status = 'active' AS is_active
+    SELECT i.provider_id, p.name AS provider_name, p.status = 'active' AS is_active
     FROM sso_identities i JOIN sso_providers p ON p.id = i.provider_id WHERE i.user_id = ${userId} FOR UPDATE OF i`);
 }
 
