@@ -1,10 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import { api } from "../support/client.ts";
 import { type LentCluster, lendMs, lentCluster } from "../support/lent-cluster.ts";
+import { notificationMails } from "../support/notification-mails.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 import { enrollTotp, newOrganization, newPartner, newSite, signedInAs, type TestUser } from "../support/users.ts";
 
@@ -47,14 +46,6 @@ async function alert(body: object): Promise<string> {
   return String(reply.body.id);
 }
 
-/** Texts of mails of notifications to an address. */
-async function mailsTo(email: string): Promise<string[]> {
-  const folder = join(cluster.dataDir, "mail");
-  const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith("-notification.txt"));
-  const texts = await Promise.all(names.map((name) => readFile(join(folder, name), "utf8")));
-  return texts.filter((text) => text.includes(`<${email}>`));
-}
-
 describe("an audit alert", () => {
   it("reaches its users and webhooks that name its type within a minute, and a link of the mail ends it", async () => {
     const viewer = await signedInAs(cluster, "org-admin", { partnerId, orgId });
@@ -63,7 +54,11 @@ describe("an audit alert", () => {
     const startedMs = Date.now();
     await signedInAs(cluster, "org-admin", { partnerId, orgId });
     await until("the event", async () => firedOf(id).length > 0, patienceMs);
-    const text = await until("the mail", async () => (await mailsTo(viewer.email))[0] ?? null, patienceMs);
+    const text = await until(
+      "the mail",
+      async () => (await notificationMails(cluster, viewer.email))[0] ?? null,
+      patienceMs,
+    );
     expect(Date.now() - startedMs).toBeLessThan(patienceMs);
     expect(firedOf(id).map(({ type, data }) => [type, data.rows[0]?.action])).toEqual([
       ["audit.alert_fired", "user.create"],

@@ -31,7 +31,7 @@ const write = { auth: "session", permission: "audit:write", mfa: true } as const
 
 const template = z.enum(alertTemplates).meta({
   description:
-    "Ready-made search: a user gets a seeded administrator's role; a sign-in provider is disabled, deleted or no longer enforced; an API key gets the scope `*`; 10 refusals in 10 minutes.",
+    "Ready-made search: a user gets a seeded administrator's role; a sign-in provider is no longer active, deleted or no longer enforced; an API key gets the scope `*`; 10 refusals in 10 minutes.",
 });
 const threshold = z
   .object({ count: z.int().min(1).max(1_000), minutes: z.int().min(1).max(1_440) })

@@ -233,6 +233,13 @@ describe("a ready-made alert", () => {
     ["new-administrator", "identity", "user.permission.change", changed({ role: "org-admin" }, { role: "x" }), false],
     ["sso-disabled", "identity", "sso.provider.status.update", '{"status":"inactive"}', true],
     ["sso-disabled", "identity", "sso.provider.status.update", '{"status":"active"}', false],
+    [
+      "sso-disabled",
+      "identity",
+      "sso.provider.status.update",
+      changed({ status: "active" }, { status: "testing" }),
+      true,
+    ],
     ["sso-disabled", "identity", "sso.provider.update", changed({ enforceSSO: true }, { enforceSSO: false }), true],
     ["sso-disabled", "identity", "sso.provider.delete", "{}", true],
     ["key-with-all-scopes", "identity", "api_key.create", changed({}, { scopes: ["devices:read", "*"] }), true],

@@ -19,7 +19,11 @@ export const readyAlerts: Readonly<Record<AlertTemplate, Ready>> = {
   },
   "sso-disabled": {
     filters: [
-      succeeded({ actions: ["sso.provider.status.update"], details: [{ status: "inactive" }] }),
+      // Also back to testing: only an active provider signs users in.
+      succeeded({
+        actions: ["sso.provider.status.update"],
+        details: [{ status: "inactive" }, { changes: { before: { status: "active" } } }],
+      }),
       succeeded({ actions: ["sso.provider.update"], details: [after({ enforceSSO: false })] }),
       succeeded({ actions: ["sso.provider.delete"] }),
     ],

@@ -44,19 +44,19 @@ export async function insertDirectoryUser(
   { email, proof }: ClaimedAddress,
   user: { name: string; department: string | null; active: boolean; tenant: Tenant; roleId: string | null },
   now: Date,
-): Promise<{ roleId: string; status: string }> {
+): Promise<{ roleId: string; role: string; status: string }> {
   const { tenant, roleId } = user;
   const scope = tenant.orgId === null ? "partner" : "organization";
   const role = roleId === null ? sql`(SELECT id FROM roles WHERE key = ${leastRole[scope]})` : sql`${roleId}::uuid`;
   const status = user.active && roleId !== null ? "active" : "disabled";
-  const [row] = await tx.query<{ role_id: string }>(sql`
+  const [row] = await tx.query<{ role_id: string; role: string }>(sql`
     INSERT INTO users (id, email, email_proof, name, department, scope, partner_id, org_id, role_id, org_access, status,
                        created_at, updated_at)
     VALUES (${id}, ${email}, ${proof}, ${user.name}, ${user.department}, ${scope}, ${tenant.partnerId}, ${tenant.orgId},
             ${role}, ${scope === "partner" ? "all" : "none"}, ${status}, ${now}, ${now})
-    RETURNING role_id`);
+    RETURNING role_id, (SELECT coalesce(key, name) FROM roles WHERE id = role_id) AS role`);
   if (!row) throw new Error("a user was not stored");
-  return { roleId: row.role_id, status };
+  return { roleId: row.role_id, role: row.role, status };
 }
 
 /** Writes address, name and department of a locked account; links to an old address open nothing. */
