@@ -2,13 +2,14 @@ import { type Command, Option } from "commander";
 import { type ExportOptions, exportLogs, verifyChain } from "./commands/audit.ts";
 import { type AppendOptions, appendEvents } from "./commands/audit-append.ts";
 import { exportParts, type PartsOptions } from "./commands/audit-parts.ts";
+import { testStream } from "./commands/audit-streams.ts";
 import { runProgram } from "./external.ts";
 import type { Globals, Io } from "./io.ts";
 import { add, all, ended, organization } from "./program-parts.ts";
 
-/** `audit verify`, `audit export` and `audit append`. */
+/** `audit verify`, `export`, `append` and `test-stream`; streams and alerts are records of `create`. */
 export function addAudit(parent: Command, io: Io) {
-  const audit = parent.command("audit").description("verify and export the audit trail, append to it");
+  const audit = parent.command("audit").description("verify and export the audit trail, append to it, test streams");
   add(
     audit,
     "verify",
@@ -56,4 +57,12 @@ export function addAudit(parent: Command, io: Io) {
     .argument("[file]", "JSON lines as the API describes them", "-")
     .addOption(organization())
     .action((file: string, _options, command: Command) => appendEvents(io, file, all<AppendOptions>(command)));
+  add(
+    audit,
+    "test-stream",
+    "send a stream's newest row once more and show what its sink answers",
+    "muster audit test-stream ID",
+  )
+    .argument("<id>", "of `muster get audit-streams`")
+    .action((id: string, _options, command: Command) => testStream(io, id, all(command)));
 }

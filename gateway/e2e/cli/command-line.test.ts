@@ -1,12 +1,14 @@
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { createServer } from "node:https";
+import { createServer as createHttps } from "node:https";
+import type { Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createServer as createTls } from "node:tls";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { listening, testCertificate, until } from "@muster/testing";
+import { listening, testCaFile, testCertificate, until } from "@muster/testing";
 import type { Cluster } from "../support/cluster.ts";
 import { totpAt, totpCode } from "../support/operator.ts";
 import { claimReceiverPort } from "../support/receiver.ts";
@@ -298,28 +300,42 @@ it("muster audit export --parts writes every row and verifies it; what is cut la
   expect(await muster(resumed)).toMatchObject({ code: 5, stderr: expect.stringContaining("not found") });
 });
 
+/** The command of a page in docs that has this text. */
+async function commandOf(page: string, text: string): Promise<string> {
+  const read = await readFile(new URL(`../../../docs/${page}`, import.meta.url), "utf8");
+  const commands = [...read.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, command = ""]) => command.trimEnd());
+  const command = commands.find((each) => each.includes(text));
+  if (!command) throw new Error(`${page} has no command with ${text}`);
+  return command;
+}
+
+const answering = (answer: string) => () =>
+  createHttps(testCertificate(), (request, response) => {
+    request.resume();
+    request.on("end", () => response.end(answer));
+  });
 /** What each product documents that it answers a batch which it took. */
-const accepted: Record<string, string> = {
-  Splunk: '{"text":"Success","code":0}',
-  Elastic: '{"took":3,"errors":false,"items":[]}',
-  Bucket: "",
+const products: Record<string, () => Server> = {
+  Splunk: answering('{"text":"Success","code":0}'),
+  Elastic: answering('{"took":3,"errors":false,"items":[]}'),
+  Bucket: answering(""),
+  // A receiver of syslog answers nothing, and closes in turn.
+  Sentinel: () =>
+    createTls(testCertificate(), (socket) => {
+      socket.on("error", () => undefined);
+      socket.resume();
+    }),
 };
 
-it.each(Object.entries(accepted))(
-  "the page about audit streams makes a stream to %s by its command",
-  async (name, answer) => {
-    const page = await readFile(new URL("../../../docs/audit-streams.md", import.meta.url), "utf8");
-    const commands = [...page.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, command = ""]) => command);
-    const command = commands.find((each) => each.includes(`name=${name} `)) ?? "";
+it.each(Object.entries(products))(
+  "the page about audit streams makes a stream to %s by its command, and tests it",
+  async (name, product) => {
+    const command = await commandOf("audit-streams.md", `name=${name} `);
     const { port, url, release } = await claimReceiverPort(cluster);
-    const sink = createServer(testCertificate(), (request, response) => {
-      request.resume();
-      request.on("end", () => response.end(answer));
-    });
-    const { close } = await listening(sink, port);
-    const { origin } = new URL(url);
-    const own = command.replace(/https:\/\/[a-z0-9]+\.example\.com(?::\d+)?/, origin);
-    const { stdout, stderr, code } = await shell(`${own.trimEnd()} --json`);
+    const { close } = await listening(product(), port);
+    const address = /(https|tls):\/\/[a-z0-9]+\.example\.com(?::\d+)?/;
+    const own = command.replace(address, `$1://${new URL(url).host}`).replace("ca.pem", testCaFile);
+    const { stdout, stderr, code } = await shell(`${own} --json`);
     expect([code, stderr]).toEqual([0, expect.anything()]);
     const { id } = JSON.parse(stdout) as { id: string };
     const state = () => json(["get", "audit-streams", id]);
@@ -329,12 +345,40 @@ it.each(Object.entries(accepted))(
       return found.lagRows === 0 && Number(found.rowsSent) > 0 ? found : null;
     });
     expect(done).toMatchObject({ status: "active", lastError: null });
-    await muster(["delete", "audit-streams", id, "--yes"]);
+    expect(await muster(["audit", "test-stream", id])).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(name === "Sentinel" ? /^accepted\n$/ : /^accepted, HTTP 200\n/),
+    });
     await close();
+    expect(await muster(["audit", "test-stream", id])).toMatchObject({
+      code: 1,
+      stdout: "not accepted\n",
+      stderr: expect.stringContaining("the sink did not accept the row: "),
+    });
+    await muster(["delete", "audit-streams", id, "--yes"]);
     await release();
   },
   90_000,
 );
+
+it("the page about audit alerts makes an alert by its command, which saved views and changes follow", async () => {
+  const command = await commandOf("audit-alerts.md", "muster create audit-alerts");
+  const own = command.replace("ORGANIZATION", orgId).replace("USER", ada.id);
+  const { stdout, stderr, code } = await shell(`${own} --json`);
+  expect([code, stderr]).toEqual([0, expect.anything()]);
+  const made = JSON.parse(stdout) as { id: string };
+  expect(made).toMatchObject({ template: "new-administrator", orgId, notify: { webhook: true, mail: [ada.id] } });
+  const view = ["create", "saved-views", "name=Sites", "resource=audit-logs", "query.action=site.create"];
+  const { id: viewId } = await json<{ id: string }>(view);
+  const searched = ["create", "audit-alerts", "--org", orgId, "name=Sites", `viewId=${viewId}`, "notify.webhook:=true"];
+  const alert = await json<{ id: string }>(searched);
+  expect(alert).toMatchObject({ query: { action: "site.create" }, template: null });
+  expect(await json(["update", "audit-alerts", alert.id, "status=paused"])).toMatchObject({ status: "paused" });
+  const listed = await json<{ id: string }[]>(["get", "audit-alerts", "--org", orgId]);
+  expect(listed.map(({ id }) => id)).toEqual([alert.id, made.id]);
+  for (const { id } of listed) expect((await muster(["delete", "audit-alerts", id, "--yes"])).code).toBe(0);
+  expect((await muster(["delete", "saved-views", viewId, "--yes"])).code).toBe(0);
+});
 
 it("muster audit append sends JSON lines, a hundred at a time, and each once", async () => {
   const line = (id: string) =>

@@ -41,6 +41,13 @@ describe("a batch as a sink takes it", () => {
     const [action, event] = linesOf(text).map((line) => JSON.parse(line));
     expect(action).toEqual({ create: { _id: rows[0]?.entry.id } });
     expect(event).toMatchObject({ metadata: { uid: rows[0]?.entry.id } });
+    // Without it no data stream takes them.
+    expect(event["@timestamp"]).toBe(rows[0]?.entry.timestamp.toISOString());
+    const [, row = ""] = linesOf(textOf("elastic-bulk").text);
+    expect([parseLine(row), JSON.parse(row)["@timestamp"]]).toMatchObject([
+      { type: "row", seq: 1 },
+      rows[0]?.entry.timestamp.toISOString(),
+    ]);
   });
 });
 

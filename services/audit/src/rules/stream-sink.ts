@@ -49,9 +49,16 @@ function splunkEvent(row: ChainRow, format: StreamFormat): string {
   return `${JSON.stringify(facts).slice(0, -1)},"event":${rowText(row, format)}}`;
 }
 
-/** `create` by the row's own id: a row that is sent again conflicts with itself and is not stored twice. */
-const bulkPair = (row: ChainRow, format: StreamFormat): string =>
-  `${JSON.stringify({ create: { _id: row.entry.id } })}\n${rowText(row, format)}\n`;
+/**
+ * `create` by the row's own id: a row that is sent again conflicts with itself and is not stored twice. A data stream
+ * takes no document without `@timestamp`.
+ */
+function bulkPair(row: ChainRow, format: StreamFormat): string {
+  const { id, timestamp } = row.entry;
+  const ms = timestamp.getTime();
+  const stamp = JSON.stringify({ "@timestamp": new Date(Number.isNaN(ms) ? 0 : ms) });
+  return `${JSON.stringify({ create: { _id: id } })}\n${stamp.slice(0, -1)},${rowText(row, format).slice(1)}\n`;
+}
 
 /**
  * Why a sink did not take a batch although its status says so; null when it took every row. Elasticsearch answers 200
