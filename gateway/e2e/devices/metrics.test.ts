@@ -52,4 +52,15 @@ describe("the history of metrics", () => {
     expect(fieldsOf(await call("GET", `${of}?from=yesterday`))).toEqual([400, ["from"]]);
     expect((await call("GET", `${of}?from=${days(90)}&step=1h`)).status).toBe(200);
   });
+
+  it.each([
+    ["step=1s", "step"],
+    ["step=5m", "step"],
+    ["from=yesterday", "from"],
+    ["from=2026-01-02&to=2026-01-01", "to"],
+    ["from=2025-01-01&to=2026-01-01&step=1h", "step"],
+    ["siteId=x", "siteId"],
+  ])("has no percentiles for %s, and says so by the name of the field", async (query, field) => {
+    expect(fieldsOf(await call("GET", `/devices/metrics?${query}`))).toEqual([400, [field]]);
+  });
 });

@@ -27,8 +27,8 @@ const ofDevice = route({
   tag,
   summary: "History of a device's processor, memory and disk",
   description:
-    "Of `cpu.percent`, `memory.percent` and `disk.percent` in its heartbeats. The current hour comes when it has ended. Steps without a report are left " +
-    "out; those shorter than an hour have minimum and maximum of 5-minute means. At most 2,200 steps, 90 days back.",
+    "Of `cpu.percent`, `memory.percent` and `disk.percent` in its heartbeats. The current hour comes when it has ended, and " +
+    "lacks what a process had received that was killed in it, or within seconds after its end. Steps without a report are left out; those shorter than an hour have minimum and maximum of 5-minute means. At most 2,200 steps, 90 days back.",
   params: idParams,
   query: z.object({ ...time, step: z.enum(["5m", "15m", "30m", "1h", "6h", "1d"]).default("1h") }),
   reply: z.object({ data: z.array(point) }),
