@@ -26,6 +26,7 @@ export const benches: Record<string, () => Promise<Bench>> = {
   agents: () => import("./agents.ts"),
   enrollments: () => import("./enrollments.ts"),
   heartbeat: () => import("./heartbeat.ts"),
+  "metric-history": () => import("./metric-history.ts"),
   rollout: () => import("./rollout.ts"),
   download: () => import("./download.ts"),
   logins: () => import("./logins.ts"),
