@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
 import { createServer as createHttps } from "node:https";
 import type { Server } from "node:net";
+import { join } from "node:path";
 import { createServer as createTls } from "node:tls";
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
@@ -103,14 +105,21 @@ function syslog() {
   return { server, arrived, answers };
 }
 
+const batchOf = (body: Buffer) => (JSON.parse(body.toString()) as { data: { rows: { seq: number }[] } }).data.rows;
+
 const sinks = {
+  webhook: () => ({
+    ...https((_path, id, body) => batchOf(body).map(({ seq }) => ({ seq, under: id }))),
+    fields: (host: string) => ({ url: `https://${host}/rows` }),
+  }),
   https: () => ({
     ...https((_path, id, body) => linesOf(body.toString(), id)),
-    fields: (host: string) => ({ url: `https://${host}/rows`, envelope: "ndjson" }),
+    fields: (host: string) => ({ ca, url: `https://${host}/rows`, envelope: "ndjson" }),
   }),
   s3: () => ({
     ...https((path, _id, body) => linesOf(gunzipSync(body).toString(), path)),
     fields: (host: string) => ({
+      ca,
       s3: {
         bucket: "siem",
         region: "us-east-1",
@@ -121,8 +130,14 @@ const sinks = {
       },
     }),
   }),
-  syslog: () => ({ ...syslog(), fields: (host: string) => ({ url: `tls://${host}` }) }),
+  syslog: () => ({ ...syslog(), fields: (host: string) => ({ ca, url: `tls://${host}` }) }),
 } as const;
+
+async function create(admin: TestUser, wanted: object): Promise<string> {
+  const created = await admin.api.call("POST", "/audit-logs/streams", { from: "start", ...wanted });
+  if (created.status !== 201) throw new Error(`answered ${created.status}: ${JSON.stringify(created.body)}`);
+  return String(created.body.id);
+}
 
 async function killAudit(): Promise<void> {
   const pid = (await cluster.stack()).services.audit?.pid;
@@ -138,17 +153,27 @@ async function streamTo(type: keyof typeof sinks) {
   const sink = sinks[type]();
   const host = await listen(sink.server);
   const { orgId, admin } = await ownOrganization();
-  const wanted = { name: type, type, from: "start", ca, ...sink.fields(host) };
-  const created = await admin.api.call("POST", "/audit-logs/streams", wanted);
-  if (created.status !== 201) throw new Error(`answered ${created.status}: ${JSON.stringify(created.body)}`);
-  const path = `/audit-logs/streams/${created.body.id}`;
+  const path = `/audit-logs/streams/${await create(admin, { name: type, type, ...sink.fields(host) })}`;
   return { ...sink, type, orgId, path, api: admin.api };
 }
 
-type Streaming = Awaited<ReturnType<typeof streamTo>>;
+/** To the operator's folder, which answers nobody; a file that is written again replaces the one before. */
+async function streamToArchive() {
+  const { orgId, admin } = await ownOrganization();
+  const id = await create(admin, { name: "archive", type: "archive" });
+  const folder = join(cluster.dataDir, "archive", "streams", orgId, id);
+  const stored = async (): Promise<Arrived[]> => {
+    const names = await readdir(folder);
+    const texts = await Promise.all(names.map((name) => readFile(join(folder, name), "utf8")));
+    return texts.flatMap((text, at) => linesOf(text, String(names[at])));
+  };
+  return { type: "archive", orgId, path: `/audit-logs/streams/${id}`, api: admin.api, stored };
+}
+
+type Streaming = Pick<TestUser, "api"> & { type: string; path: string };
 
 /** Rows that a sink lacks of those that the stream counts as sent, and rows that came under more than one id. */
-async function resultOf({ type, api, path, arrived }: Streaming) {
+async function resultOf({ type, api, path }: Streaming, found: () => Promise<Arrived[]> | Arrived[]) {
   const state = await until(
     `every row to be accepted by ${type}`,
     async () => {
@@ -157,6 +182,7 @@ async function resultOf({ type, api, path, arrived }: Streaming) {
     },
     patienceMs,
   );
+  const arrived = await found();
   const ids = new Map<number, Set<string>>();
   for (const { seq, under } of arrived) ids.set(seq, (ids.get(seq) ?? new Set()).add(under));
   const missing = Array.from({ length: Number(state.cursorSeq) }, (_, n) => n + 1).filter((seq) => !ids.has(seq));
@@ -167,10 +193,11 @@ async function resultOf({ type, api, path, arrived }: Streaming) {
 
 describe("a stream", () => {
   it("loses no row and repeats none without its id, while its process is killed", async () => {
-    const streams = await Promise.all((["https", "s3", "syslog"] as const).map(streamTo));
+    const streams = await Promise.all((["webhook", "https", "s3", "syslog"] as const).map(streamTo));
+    const archive = await streamToArchive();
     let isOver = false;
     const making = Promise.all(
-      streams.map(async ({ orgId }) => {
+      [archive, ...streams].map(async ({ orgId }) => {
         while (!isOver) await newSite(cluster, orgId);
       }),
     );
@@ -186,10 +213,11 @@ describe("a stream", () => {
     await killAudit();
     for (const { orgId } of streams) await newSite(cluster, orgId);
     for (const { answers } of streams) answers.open();
-    const results = await Promise.all(streams.map(resultOf));
-    const whole = { missing: [], otherIds: [], isRepeated: true };
-    expect(results).toEqual(streams.map(({ type }) => ({ type, ...whole })));
-    for (const { api, path } of streams) await api.call("DELETE", path);
+    const results = await Promise.all(streams.map((each) => resultOf(each, () => each.arrived)));
+    const whole = { missing: [], otherIds: [] };
+    expect(results).toEqual(streams.map(({ type }) => ({ type, ...whole, isRepeated: true })));
+    expect(await resultOf(archive, archive.stored)).toEqual({ type: "archive", ...whole, isRepeated: false });
+    for (const { api, path } of [archive, ...streams]) await api.call("DELETE", path);
   }, 600_000);
 
   it("says what it saw when the certificate of its sink is no longer of its authority, and goes on later", async () => {
