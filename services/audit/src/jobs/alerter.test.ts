@@ -202,6 +202,33 @@ describe("an alert", () => {
     );
   });
 
+  it("covers nothing that was sealed before it was set or resumed, while others of its chain lag, or none is", async () => {
+    const { admin, seal } = await organization();
+    const first = await create(admin, { name: "First" });
+    await seal({});
+    const second = await create(admin, { name: "Second" });
+    await seal({});
+    await run();
+    const lines = () => notices.splice(0).map(({ line }) => line.slice(0, line.indexOf(" row")));
+    expect(lines().sort()).toEqual(["First: 2", "Second: 1"]);
+    const set = (id: string, status: string) =>
+      client(admin).updateAlert({ id, updateMask: { paths: ["status"] }, status });
+    for (const id of [first, second]) await set(id, "paused");
+    await seal({});
+    await set(second, "active");
+    await seal({});
+    // A change of an active alert skips nothing.
+    await client(admin).updateAlert({ id: second, updateMask: { paths: ["name"] }, name: "Renamed" });
+    await run();
+    expect(lines()).toEqual(["Renamed: 1"]);
+    for (const id of [first, second]) await client(admin).deleteAlert({ id });
+    await run();
+    await seal({});
+    await create(admin, { name: "Third" });
+    await run();
+    expect(lines()).toEqual([]);
+  });
+
   it("skips what was sealed while it was paused", async () => {
     const { admin, seal } = await organization();
     const id = await create(admin);

@@ -6,7 +6,7 @@ import {
   readingPermission,
   sendNextFiring,
 } from "../commands/fire-alerts.ts";
-import { alignCursors, claimUnchecked, isAnyAlertActive } from "../store/alert-work.ts";
+import { alignCursors, claimUnchecked, isAnyCursorNeeded } from "../store/alert-work.ts";
 
 const who = { caller: systemCaller("audit") };
 const pollMs = 1_000;
@@ -33,7 +33,7 @@ export function startAlerter(deps: AlertDeps): Repeating {
 /** Compares every row that is sealed by now. */
 export async function compareNewRows({ db, now }: Pick<AlertDeps, "db" | "now">): Promise<void> {
   // Only reads: an idle cluster writes nothing.
-  if (!(await db.inOneBatch(who, isAnyAlertActive, { readOnly: true }))) return;
+  if (!(await db.inOneBatch(who, isAnyCursorNeeded, { readOnly: true }))) return;
   await db.tx(who, alignCursors);
   let isMore = true;
   while (isMore) isMore = await compareNextRows({ db, now });

@@ -2,7 +2,7 @@ import { type Database, sql, type Tx } from "@muster/db";
 import { systemCaller, uuidv7 } from "@muster/kit";
 import { filtersOf } from "../rules/alert.ts";
 import type { Firing, MatchedRow } from "../rules/alert-firing.ts";
-import { type AlertRow, alertColumns } from "./alerts.ts";
+import { type AlertRow, alertColumns, lockCursors } from "./alerts.ts";
 import { matchText, Values } from "./conditions.ts";
 
 export type CoveredChain = {
@@ -19,9 +19,12 @@ const system = { caller: systemCaller("audit") };
 const covers = sql`t.status = 'active' AND (t.org_id = c.chain_id
   OR (t.org_id IS NULL AND (t.partner_id IS NULL OR t.partner_id = c.partner_id)))`;
 
-/** Whether there is any work: an idle service writes nothing. */
-export async function isAnyAlertActive(tx: Tx): Promise<boolean> {
-  return (await tx.query(sql`SELECT id FROM audit_alerts WHERE status = 'active' LIMIT 1`)).length > 0;
+/** Whether there is any work, of alerts or of those that were there: an idle service writes nothing. */
+export async function isAnyCursorNeeded(tx: Tx): Promise<boolean> {
+  const [found] = await tx.query<{ any: boolean }>(sql`
+    SELECT EXISTS (SELECT FROM audit_alerts WHERE status = 'active')
+      OR EXISTS (SELECT FROM audit_alert_cursors) AS any`);
+  return found?.any === true;
 }
 
 /**
@@ -29,6 +32,7 @@ export async function isAnyAlertActive(tx: Tx): Promise<boolean> {
  * alert covers any more.
  */
 export async function alignCursors(tx: Tx): Promise<void> {
+  await lockCursors(tx);
   await tx.execute(sql`
     DELETE FROM audit_alert_cursors c WHERE NOT EXISTS (SELECT FROM audit_alerts t WHERE ${covers})`);
   await tx.execute(sql`
@@ -71,10 +75,12 @@ export function matchedRows(
   const matching = filtersOf(alert)
     .map((filter) => `(${matchText(values, filter)})`)
     .join(" OR ");
+  const start = `(SELECT s.seq FROM audit_alert_starts s WHERE s.chain_id = ${values.add(chainId)}::uuid
+    AND s.alert_id = ${values.add(alert.id)}::uuid)`;
   return tx.query<MatchedRow>({
     text: `SELECT l.id, l.seq, l.timestamp, l.action, l.result, l.actor_type, l.actor_id, l.actor_name, l.actor_email,
              l.resource_type, l.resource_id, l.resource_name, l.ip_address
-           FROM audit_log l WHERE ${range} AND NOT (l.actor_type = 'system' AND l.action LIKE 'audit.alert.%')
+           FROM audit_log l WHERE ${range} AND l.seq > coalesce(${start}, 0) AND NOT (l.actor_type = 'system' AND l.action LIKE 'audit.alert.%')
              AND (${matching}) ORDER BY l.seq`,
     values: values.list,
   });
@@ -110,7 +116,9 @@ export async function insertFiring(
 }
 
 export async function moveCursor(tx: Tx, chainId: string, seq: number): Promise<void> {
-  await tx.execute(sql`UPDATE audit_alert_cursors SET seq = ${seq}, moved_at = now() WHERE chain_id = ${chainId}`);
+  await tx.execute(sql`
+    WITH passed AS (DELETE FROM audit_alert_starts WHERE chain_id = ${chainId} AND seq <= ${seq})
+    UPDATE audit_alert_cursors SET seq = ${seq}, moved_at = now() WHERE chain_id = ${chainId}`);
 }
 
 export type DueFiring = {

@@ -85,20 +85,35 @@ export async function insertAlert(tx: Tx, alert: NewAlert, most: number, now: Da
   return row ?? null;
 }
 
-/** Chains that the alert covers and that none has covered yet begin at their heads; others go on where they stand. */
-async function startCursors(tx: Tx, { org_id: orgId, partner_id: partnerId }: AlertRow): Promise<void> {
+/** Waits for the other transactions that make cursors or take them away; held until the end of this one. */
+export const lockCursors = (tx: Tx) =>
+  tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended('audit alert cursors', 0))`);
+
+/**
+ * Chains that the alert covers and that none has covered yet begin at their heads; others go on where they stand, and
+ * this alert begins there at their heads.
+ */
+async function startCursors(tx: Tx, { id, org_id: orgId, partner_id: partnerId }: AlertRow): Promise<void> {
+  await lockCursors(tx);
   await tx.execute(sql`
     INSERT INTO audit_alert_cursors (chain_id, org_id, partner_id, seq)
     SELECT h.chain_id, h.org_id, h.partner_id, h.seq FROM chain_head h
     WHERE (${orgId}::uuid IS NULL OR h.chain_id = ${orgId}::uuid)
       AND (${partnerId}::uuid IS NULL OR h.partner_id = ${partnerId}::uuid)
     ON CONFLICT DO NOTHING`);
+  await tx.execute(sql`
+    INSERT INTO audit_alert_starts (chain_id, alert_id, org_id, partner_id, seq)
+    SELECT h.chain_id, ${id}::uuid, h.org_id, h.partner_id, h.seq
+    FROM chain_head h JOIN audit_alert_cursors c ON c.chain_id = h.chain_id AND c.seq < h.seq
+    WHERE (${orgId}::uuid IS NULL OR h.chain_id = ${orgId}::uuid)
+      AND (${partnerId}::uuid IS NULL OR h.partner_id = ${partnerId}::uuid)
+    ON CONFLICT (chain_id, alert_id) DO UPDATE SET seq = excluded.seq`);
 }
 
 /** Writes the fields of a locked alert; it counts anew. A resumed one covers rows that are sealed from now on. */
 export async function updateAlert(
   tx: Tx,
-  { id }: Pick<AlertRow, "id">,
+  { id, status }: Pick<AlertRow, "id" | "status">,
   alert: AlertFields & { status: AlertStatus; authorId: string },
   now: Date,
 ): Promise<AlertRow> {
@@ -112,7 +127,7 @@ export async function updateAlert(
       updated_at = ${now}
     WHERE t.id = ${id} RETURNING ${alertColumns}`);
   if (!row) throw new Error("an alert that was locked has gone");
-  if (row.status === "active") await startCursors(tx, row);
+  if (row.status === "active" && status !== "active") await startCursors(tx, row);
   return row;
 }
 

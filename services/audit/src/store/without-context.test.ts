@@ -42,6 +42,7 @@ beforeAll(async () => {
                                  author_checked_at, created_at, updated_at)
        VALUES ($1, $1, $2, 'x', '{}', 1, true, '{}', $1, now(), now(), now())`,
       "INSERT INTO audit_alert_cursors (chain_id, org_id, partner_id, seq) VALUES ($1, $1, $2, 0)",
+      "INSERT INTO audit_alert_starts (chain_id, alert_id, org_id, partner_id, seq) VALUES ($1, $1, $1, $2, 0)",
       "INSERT INTO audit_alert_counts (alert_id, chain_id, times) SELECT $1::uuid, $2::uuid, '{}'",
       `INSERT INTO audit_alert_firings (id, alert_id, chain_id, last_seq, rows, sample, fired_at, next_at)
        VALUES ($1, $1, $2, 1, 1, '[]', now(), now())`,
