@@ -2,6 +2,7 @@ import { startStack } from "@muster/local";
 import { type Browser, type CDPSession, chromium, type Page } from "playwright-core";
 import { newAdministrator, newOrganization, newUser, password } from "./administrator.ts";
 import { fillTenant } from "./console-rows.ts";
+import { percentiles } from "./percentiles.ts";
 import type { Report } from "./report.ts";
 
 /** As a phone on a slow network: 1.6 Mbit/s, 150 ms, a quarter of this processor. */
@@ -253,7 +254,7 @@ async function inUse(browser: Browser, base: string, user: User): Promise<Line[]
   const worstFrame = await scrolled(page);
   await page.context().close();
   return [
-    atMost("next page, p95", percentile(took, 0.95), 200, "ms"),
+    atMost("next page, p95", percentiles(took)(0.95), 200, "ms"),
     atMost("longest frame of a scroll", worstFrame, 120, "ms"),
     atMost(`heap after ${pagesOpened} pages`, usedSize / 1_048_576, 120, "MB"),
   ];
@@ -289,9 +290,7 @@ async function scrolled(page: Page): Promise<number> {
 }
 
 const number = async (page: Page, expression: string) => Number(await page.evaluate(expression));
-const percentile = (values: readonly number[], share: number) =>
-  [...values].sort((a, b) => a - b)[Math.floor(values.length * share)] ?? 0;
-const median = (values: readonly number[]) => percentile(values, 0.5);
+const median = (values: readonly number[]) => percentiles(values)(0.5);
 
 function atMost(what: string, measured: number, limit: number, unit: string): Line {
   const value = Math.round(measured * 100) / 100;

@@ -8,10 +8,11 @@ import { administrator, type Call, callAt, newOrganization, password } from "./a
 import { insertAgents } from "./agent-rows.ts";
 import { chart } from "./growth-chart.ts";
 import { growRows } from "./growth-rows.ts";
+import { percentiles } from "./percentiles.ts";
 import { loadAverage } from "./process-usage.ts";
 import type { Report } from "./report.ts";
 import { host, untilMade } from "./webhook-owners.ts";
-import { percentiles, type Receiver, startReceiver } from "./webhooks-cluster.ts";
+import { type Receiver, startReceiver } from "./webhooks-cluster.ts";
 
 const repeats = 100;
 const slowRepeats = 20;

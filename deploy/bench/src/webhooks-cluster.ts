@@ -1,6 +1,6 @@
-import { type ChildProcess, fork } from "node:child_process";
+import { fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,20 +9,17 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { type Bus, openBus } from "@muster/bus";
 import { createLogger, secretBox } from "@muster/kit";
 import { PlatformEventSchema } from "@muster/proto/muster/events/v1/platform_pb";
-import { generateCallerKey } from "@muster/rpc";
 import { tenantMigrations } from "@muster/service";
-import { asOwner, type TestDatabase, type TestNats, testCaFile, testDatabase, testNats } from "@muster/testing";
+import { asOwner, type TestDatabase, type TestNats, testDatabase, testNats } from "@muster/testing";
 import pg from "pg";
+import { type Dispatcher, encryptionKey, startDispatcher } from "./webhooks-dispatcher.ts";
 import type { ReceiverAsk, ReceiverCounts } from "./webhooks-receiver.ts";
 
 const local = new URL("../../local/dist/test-cluster.js", import.meta.url);
 const migrations = fileURLToPath(new URL("../../../services/webhook-dispatcher/migrations/", import.meta.url));
-const program = fileURLToPath(new URL("../../../services/webhook-dispatcher/dist/main.js", import.meta.url));
 const receiverProgram = fileURLToPath(new URL("./webhooks-receiver.js", import.meta.url));
-const encryptionKey = `bench:${Buffer.alloc(32, 1).toString("base64")}`;
 /** Each origin has a name: all webhooks of one name share its HOST_CONCURRENCY. */
 const nameOf = (port: number) => `origin-${port}.example.test`;
-const readyMs = 60_000;
 const log = createLogger("bench", "fatal");
 
 type Local = {
@@ -39,22 +36,6 @@ export type Receiver = {
   reset(): void;
   hang(ports: number[]): void;
   stop(): void;
-};
-
-/**
- * Events matched, deliveries that matching queued, deliveries claimed, attempts answered and stored, events stored in
- * the backlog.
- */
-export type Passed = { matched: number; queued: number; claimed: number; stored: number; aside: number };
-
-export type Dispatcher = {
-  pid: number;
-  /** CPU so far in microseconds and memory in bytes. */
-  usage(): Promise<{ cpuUs: number; rss: number }>;
-  /** How many events and deliveries have passed each stage so far. */
-  passed(): Promise<Passed>;
-  kill9(): Promise<void>;
-  stop(): Promise<void>;
 };
 
 export type Hook = { id: string; orgId: string; port: number; type: string };
@@ -258,85 +239,4 @@ async function fill(owner: pg.Client, rows: number, payloadBytes: number, at?: D
     values: [rows, Math.max(0, payloadBytes - 220), at ?? null],
   });
   if (!at) await owner.query("ANALYZE webhook_queue; ANALYZE webhook_deliveries; ANALYZE webhook_events");
-}
-
-async function startDispatcher(
-  database: TestDatabase,
-  nats: TestNats,
-  directory: string,
-  env: Record<string, string>,
-  onStarted: (pid: number) => void,
-): Promise<Dispatcher> {
-  const key = generateCallerKey();
-  mkdirSync(join(directory, "gateway"), { recursive: true });
-  writeFileSync(join(directory, "gateway", `${key.kid}.pem`), key.publicPem);
-  const child: ChildProcess = fork(program, [], {
-    env: {
-      PATH: process.env.PATH,
-      // Not production: the receivers are exceptions.
-      NODE_ENV: "test",
-      LOG_LEVEL: "error",
-      RPC_HOST: "127.0.0.1",
-      RPC_PORT: "0",
-      OPS_HOST: "127.0.0.1",
-      OPS_PORT: "0",
-      DATABASE_URL_APP: database.appUrl,
-      // No server listens there: copies of tenants stay empty.
-      TENANCY_URL: "http://127.0.0.1:1",
-      NATS_URL: nats.url,
-      NATS_NKEY_SEED: nats.seeds["webhook-dispatcher"],
-      CALLER_PRIVATE_KEYS: key.privateKey,
-      CALLER_PUBLIC_KEYS_DIR: directory,
-      SECRET_ENCRYPTION_KEY: encryptionKey,
-      NODE_EXTRA_CA_CERTS: testCaFile,
-      ...env,
-    },
-    stdio: ["ignore", "inherit", "inherit", "ipc"],
-  });
-  onStarted(child.pid ?? 0);
-  const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
-  const { ops } = await new Promise<{ ops: number }>((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error("the dispatcher did not get ready")), readyMs);
-    child.once("exit", (status) => reject(new Error(`the dispatcher ended with ${status}`)));
-    child.once("message", (message: { type: string; message?: string; ops: number }) => {
-      clearTimeout(timer);
-      if (message.type === "ready") resolve(message);
-      else reject(new Error(`the dispatcher did not start: ${message.message}`));
-    });
-  });
-  const end = async (signal: NodeJS.Signals) => {
-    if (child.exitCode === null && child.signalCode === null) child.kill(signal);
-    await exited;
-  };
-  const metrics = async () => {
-    const text = await (await fetch(`http://127.0.0.1:${ops}/metrics`)).text();
-    return (metric: string, missing: number) =>
-      Number(new RegExp(`^${metric} (\\S+)$`, "m").exec(text)?.[1] ?? missing);
-  };
-  return {
-    pid: child.pid ?? 0,
-    async passed() {
-      const value = await metrics();
-      return {
-        matched: value('muster_webhook_dispatcher_events_matched_total{outcome="taken"}', 0),
-        queued: value("muster_webhook_dispatcher_deliveries_queued_total", 0),
-        claimed: value("muster_webhook_dispatcher_deliveries_claimed_total", 0),
-        stored: value('muster_webhook_dispatcher_attempts_total{outcome="delivered"}', 0),
-        aside: value("muster_webhook_dispatcher_events_backlogged_total", 0),
-      };
-    },
-    async usage() {
-      const metric = await metrics();
-      const value = (name: string) => metric(name, Number.NaN);
-      return { cpuUs: value("process_cpu_seconds_total") * 1_000_000, rss: value("process_resident_memory_bytes") };
-    },
-    kill9: () => end("SIGKILL"),
-    stop: () => end("SIGTERM"),
-  };
-}
-
-/** Milliseconds that a share of them stays within. */
-export function percentiles(values: readonly number[]): (share: number) => number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return (share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }

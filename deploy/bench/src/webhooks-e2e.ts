@@ -1,18 +1,17 @@
-import { type ChildProcess, fork, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { once } from "node:events";
 import { availableParallelism } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { type RunningStack, startStack } from "@muster/local";
-import { administrator, type Call, password } from "./administrator.ts";
+import { administrator, password } from "./administrator.ts";
+import { percentiles } from "./percentiles.ts";
 import { type Groups, loadAverage, type Usage, usageOf } from "./process-usage.ts";
 import type { Report } from "./report.ts";
-import { percentiles } from "./webhooks-cluster.ts";
 import { type Row, reportTo, type Step, steps } from "./webhooks-e2e-figures.ts";
 import { clockMs, endpointsOfTenant, type Plan, type Posted, post, type Tenant } from "./webhooks-e2e-load.ts";
 // Types alone: the module is the receiver's program, and listens.
-import type { Arrivals, ReceiverAsk } from "./webhooks-e2e-receiver.ts";
+import type { Arrivals } from "./webhooks-e2e-receiver.ts";
+import { makeTenants, type Receiver, startReceiver } from "./webhooks-e2e-setup.ts";
 
 const tenantCount = 50;
 /**
@@ -31,7 +30,6 @@ const restSeconds = 150;
 const drainSeconds = 60;
 const hotTenant = 17;
 const deadNames = Array.from({ length: deadCount }, (_, n) => `dead${n}.test`);
-const receiverProgram = fileURLToPath(new URL("./webhooks-e2e-receiver.js", import.meta.url));
 
 /**
  * `npm run bench -- webhooks-e2e [steps] [seconds] [rounds]`: the whole way of an event, through `POST /events` of a
@@ -272,51 +270,4 @@ async function drained(receiver: Receiver, posted: readonly Posted[], step: Step
     if (!late || clockMs() > deadlineMs) return arrivals;
     await sleep(500);
   }
-}
-
-/** A tenant for each address of a receiver. */
-async function makeTenants(call: Call, receiverUrls: readonly string[]): Promise<Tenant[]> {
-  const made = async (path: string, body: object) => {
-    const reply = await call("POST", path, body);
-    if (reply.status !== 201) throw new Error(`POST ${path} answered ${reply.status}: ${JSON.stringify(reply.body)}`);
-    return reply.body;
-  };
-  const slug = () => `e2e-${randomUUID().slice(0, 8)}`;
-  const partner = await made("/orgs/partners", { name: "Bench", slug: slug() });
-  const tenants: Tenant[] = [];
-  for (const [t, receiverUrl] of receiverUrls.entries()) {
-    const org = await made("/orgs/organizations", { name: `T${t}`, slug: slug(), partnerId: partner.id });
-    for (let e = 0; e < endpointsOfTenant; e++) {
-      const url = `${receiverUrl}/${t}/${e}`;
-      await made("/webhooks", { orgId: org.id, name: `E${e}`, url, secret: "top secret", events: ["device.online"] });
-    }
-    const wanted = { orgId: org.id, name: "Bench", scopes: ["events:write"], rateLimit: 100_000 };
-    const { key } = await made("/api-keys", wanted);
-    const prefix = `{"type":"device.online","orgId":"${org.id}","data":`;
-    tenants.push({ headers: { "X-API-Key": String(key) }, prefix, suffix: "}" });
-  }
-  return tenants;
-}
-
-type Receiver = {
-  port: number;
-  reset(run: string, hanging: readonly number[]): Promise<unknown>;
-  arrivals(events: number): Promise<Arrivals>;
-  stop(): void;
-};
-
-async function startReceiver(): Promise<Receiver> {
-  const child: ChildProcess = fork(receiverProgram, [], { serialization: "advanced" });
-  const [{ port }] = (await once(child, "message")) as [{ port: number }];
-  const ask = async <T>(message: ReceiverAsk): Promise<T> => {
-    child.send(message);
-    const [answer] = await once(child, "message");
-    return answer as T;
-  };
-  return {
-    port,
-    reset: (run, hanging) => ask({ type: "reset", run, hanging }),
-    arrivals: (events) => ask<Arrivals>({ type: "arrivals", events }),
-    stop: () => void child.kill(),
-  };
 }

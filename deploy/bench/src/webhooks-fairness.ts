@@ -3,8 +3,9 @@ import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type TestDatabase, testDatabase } from "@muster/testing";
+import { percentiles } from "./percentiles.ts";
 import type { Report } from "./report.ts";
-import { type BenchWebhooks, percentiles, withWebhooks } from "./webhooks-cluster.ts";
+import { type BenchWebhooks, withWebhooks } from "./webhooks-cluster.ts";
 import type { EmitterAsk } from "./webhooks-emitter.ts";
 import type { ReceiverCounts } from "./webhooks-receiver.ts";
 

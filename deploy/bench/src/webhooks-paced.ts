@@ -1,14 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Bus } from "@muster/bus";
+import { percentiles } from "./percentiles.ts";
 import type { Report } from "./report.ts";
-import {
-  type BenchWebhooks,
-  type Dispatcher,
-  eventFor,
-  type Passed,
-  percentiles,
-  withWebhooks,
-} from "./webhooks-cluster.ts";
+import { type BenchWebhooks, eventFor, withWebhooks } from "./webhooks-cluster.ts";
+import type { Dispatcher, Passed } from "./webhooks-dispatcher.ts";
 
 const origins = 50;
 const webhooks = 200;

@@ -8,9 +8,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type RunningStack, startStack } from "@muster/local";
 import pg from "pg";
 import { administrator, callAt, newOrganization, newUser, password } from "./administrator.ts";
+import { percentiles } from "./percentiles.ts";
 import { loadAverage, usageOf } from "./process-usage.ts";
 import type { Report } from "./report.ts";
-import { percentiles } from "./webhooks-cluster.ts";
 
 const perSecond = 5;
 const types = ["device.enrolled", "device.online", "user.login"] as const;

@@ -3,7 +3,8 @@ import { sql } from "@muster/db";
 import { systemCaller } from "@muster/kit";
 import { Pool } from "undici";
 import type { Report } from "./report.ts";
-import { type BenchWebhooks, type Dispatcher, eventFor, withWebhooks } from "./webhooks-cluster.ts";
+import { type BenchWebhooks, eventFor, withWebhooks } from "./webhooks-cluster.ts";
+import type { Dispatcher } from "./webhooks-dispatcher.ts";
 import { paced } from "./webhooks-paced.ts";
 
 const origins = 50;

@@ -18,14 +18,14 @@ node --input-type=module -e '
 debian=$(dirname "$(ls -d /usr/lib/postgresql/*/bin/psql | tail -n 1)")
 cp "$debian/psql" "$debian/pg_isready" "$stage/postgres/usr/bin/"
 for program in "$debian"/{psql,pg_isready} "$stage"/postgres/opt/postgres/native/bin/{initdb,postgres}; do
-  LD_LIBRARY_PATH=$stage/postgres/opt/postgres/native/lib ldd "$program" | grep -o '/\(usr/\)\?lib[^ ]*\.so[^ ]*' | while read -r lib; do
+  LD_LIBRARY_PATH=$stage/postgres/opt/postgres/native/lib ldd "$program" | grep -oE ' /(usr/)?lib(64)?/[^ ]*' | while read -r lib; do
     install -D "$(readlink -f "$lib")" "$stage/postgres$lib"
   done
 done
 printf 'root:x:0:0::/:/sbin/nologin\npostgres:x:999:999::/var/lib/postgresql:/sbin/nologin\n' >"$stage/postgres/etc/passwd"
 cp "$here/demo-postgres.mjs" "$stage/postgres/entrypoint.mjs"
 node "$oci" localhost/postgres:trial "$out/demo-postgres.tar" \
-  '{"Entrypoint":["/usr/bin/node","/entrypoint.mjs"],"User":"999:999","Env":["PATH=/opt/postgres/native/bin:/usr/bin:/bin"]}' \
+  '{"Entrypoint":["/usr/bin/node","/entrypoint.mjs"],"User":"999:999","Env":["PATH=/opt/postgres/native/bin:/usr/bin:/bin","LD_LIBRARY_PATH=/opt/postgres/native/lib"]}' \
   "$out/base" "$stage/postgres"
 
 nats=$(cd "$root" && node --input-type=module -e '
