@@ -40,7 +40,7 @@ export type Receiver = {
   stop(): void;
 };
 
-export async function startReceiver(): Promise<Receiver> {
+export async function startArrivalReceiver(): Promise<Receiver> {
   const child: ChildProcess = fork(receiverProgram, [], { serialization: "advanced" });
   const [{ port }] = (await once(child, "message")) as [{ port: number }];
   const ask = async <T>(message: ReceiverAsk): Promise<T> => {

@@ -11,7 +11,7 @@ import { type Row, reportTo, type Step, steps } from "./webhooks-e2e-figures.ts"
 import { clockMs, endpointsOfTenant, type Plan, type Posted, post, type Tenant } from "./webhooks-e2e-load.ts";
 // Types alone: the module is the receiver's program, and listens.
 import type { Arrivals } from "./webhooks-e2e-receiver.ts";
-import { makeTenants, type Receiver, startReceiver } from "./webhooks-e2e-setup.ts";
+import { makeTenants, type Receiver, startArrivalReceiver } from "./webhooks-e2e-setup.ts";
 
 const tenantCount = 50;
 /**
@@ -47,7 +47,7 @@ export async function run(
 ): Promise<void> {
   const unknown = wanted.split(",").filter((each) => !steps.some((step) => step === each));
   if (unknown.length > 0) throw new Error(`Not a step: ${unknown.join(", ")}`);
-  const receiver = await startReceiver();
+  const receiver = await startArrivalReceiver();
   const name = "receiver.test";
   const running = await startStack({
     adminPassword: password,
