@@ -2,7 +2,8 @@
 # The chart on a real one-node Kubernetes in separate Linux namespaces: our images, PostgreSQL and NATS, then
 # cluster/trial.mjs. ONLY=policy,rollout runs only these parts, each of which installs and smokes first; ONLY=images only builds the images.
 # KEDA=1 adds part keda. KEEP=1 leaves the cluster up and prints how to enter it; RATE is the load in requests a second, RECORD=1 appends its figures to docs/performance/results, IMAGES a folder
-# of images that were built earlier.
+# of images that were built earlier. RELEASE, a release's folder, and EARLIER, that of one before it, try these in place of the checkout
+# (cluster/trial-release.mjs).
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 [ "$(id -u)" = 0 ] || not_run "a cluster needs root"
@@ -39,12 +40,18 @@ trap end EXIT
 trap 'exit 130' INT TERM
 
 begun=$SECONDS
-# One set of images per content of what goes into them; a later part takes them from here.
-inputs=(libs services gateway proto package-lock.json deploy/image deploy/kubernetes/cluster/demo-images.sh deploy/kubernetes/cluster/demo-postgres.mjs)
-state=$(cd "$root" && export GIT_INDEX_FILE="$dir/index" && git read-tree HEAD && git add -A "${inputs[@]}" &&
-  { git ls-tree "$(git write-tree)" "${inputs[@]}"; node --version; } | sha256sum | cut -c1-12)
-images=${IMAGES:-$cache/images/$state}
-if [ ! -e "$images/.done" ]; then
+if [ -n "${RELEASE:-}" ]; then
+  images=$dir/archives
+  "$here/base-image.sh" "$images" "$bin"
+  for folder in "$RELEASE" ${EARLIER:+"$EARLIER"}; do ln -s "$folder"/muster-images-*.tar "$images/"; done
+else
+  # One set of images per content of what goes into them; a later part takes them from here.
+  inputs=(libs services gateway proto package-lock.json deploy/image deploy/kubernetes/cluster/demo-images.sh deploy/kubernetes/cluster/demo-postgres.mjs)
+  state=$(cd "$root" && export GIT_INDEX_FILE="$dir/index" && git read-tree HEAD && git add -A "${inputs[@]}" &&
+    { git ls-tree "$(git write-tree)" "${inputs[@]}"; node --version; } | sha256sum | cut -c1-12)
+  images=${IMAGES:-$cache/images/$state}
+fi
+if [ -z "${RELEASE:-}" ] && [ ! -e "$images/.done" ]; then
   rm -rf "$cache/images"
   mkdir -p "$images"
   "$here/base-image.sh" "$images" "$bin"
@@ -61,5 +68,9 @@ ln -s "$images" "$dir/images"
 [ "${KEDA:-}" != 1 ] || "$here/keda.sh" "$dir" "$keda" "$keda_crds"
 for _ in $(seq 400); do [ -e "$dir/imported" ] && break; sleep 0.3; done
 echo "cluster, PostgreSQL and NATS after $((SECONDS - begun)) s"
+if [ -n "${RELEASE:-}" ]; then
+  "$here/in.sh" "$dir" node "$here/trial-release.mjs" "$dir" "$RELEASE" ${EARLIER:+"$EARLIER"}
+  exit
+fi
 # shellcheck disable=SC2086
 "$here/in.sh" "$dir" node "$here/trial.mjs" "$dir" ${only//,/ }

@@ -26,8 +26,8 @@ export function chartOf(text, { version, notes, images, source }, { parseDocumen
   return chart.toString({ lineWidth: 0 });
 }
 
-/** Services that the chart runs, by its values. */
-const servicesOf = (values) => Object.keys(values.getIn(["image", "digests"]).toJSON());
+/** Services that the chart runs, by its values; none where it knows images by their tag alone. */
+const servicesOf = (values) => Object.keys(values.getIn(["image", "digests"])?.toJSON() ?? {});
 
 /** values.yaml of a release: images by digest. Throws where the chart knows a service that has no image. */
 export function valuesOf(text, { registry, digests }, { parseDocument }) {

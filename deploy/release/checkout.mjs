@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Refusal } from "./refusal.mjs";
@@ -8,14 +8,16 @@ const isTagged = (root, version) => git(root, "tag", "--list", `v${version}`) !=
 
 /**
  * The commit that a release is made of: `{ revision, epoch }`, its time in seconds. Throws a refusal when the version
- * exists, when the checkout has changes, and, of a version to publish, when the checkout is of another one.
+ * exists, when the checkout has changes, when it has no such commit, and, of a version to publish, when the checkout is
+ * of another one.
  *
- * @param {{ root: string, folder: string, version: string, unpublished: boolean }} options `folder` is the release's
+ * @param {{ root: string, folder: string, version: string, unpublished: boolean, commit?: string }} options
+ *   `folder` is the release's, `commit` another one than the checkout's
  */
-export function commitOf({ root, folder, version, unpublished }) {
+export function commitOf({ root, folder, version, unpublished, commit = "HEAD" }) {
   if (existsSync(folder)) throw new Refusal("exists", `${folder} exists: remove it, or choose another version.`);
   if (!unpublished && isTagged(root, version)) throw new Refusal("exists", `the tag v${version} exists.`);
-  const changed = git(root, "status", "--porcelain").split("\n").filter(Boolean);
+  const changed = commit === "HEAD" ? git(root, "status", "--porcelain").split("\n").filter(Boolean) : [];
   if (changed.length > 0) {
     throw new Refusal("dirty", `the checkout has changes that no commit holds, such as${changed[0].slice(2)}.`);
   }
@@ -26,6 +28,11 @@ export function commitOf({ root, folder, version, unpublished }) {
       `the checkout is version ${own}: node deploy/release/stamp.mjs ${version}, then commit.`,
     );
   }
-  const [revision, epoch] = git(root, "show", "--no-patch", "--format=%H %ct", "HEAD").split(" ");
+  const known = spawnSync("git", ["rev-parse", "--verify", "--quiet", "--end-of-options", `${commit}^{commit}`], {
+    cwd: root,
+    encoding: "utf8",
+  });
+  if (known.status !== 0) throw new Refusal("usage", `the checkout has no commit ${commit}.`);
+  const [revision, epoch] = git(root, "show", "--no-patch", "--format=%H %ct", known.stdout.trim()).split(" ");
   return { revision, epoch: Number(epoch) };
 }

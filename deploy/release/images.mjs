@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { stage } from "../image/stage.mjs";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { nodeProgram } from "../program/node-program.mjs";
 import { nodeVersion } from "../program/platforms.mjs";
 import { packTar } from "./archive.mjs";
@@ -15,6 +15,9 @@ import { Refusal } from "./refusal.mjs";
 import { billOf, withBase, writeSbom } from "./sbom.mjs";
 
 const architectures = ["amd64", "arm64"];
+const checkout = fileURLToPath(new URL("../../", import.meta.url));
+/** Whether a tree has what only the compose file needs; a version before it has services alone. */
+const hasCompose = (tree) => existsSync(join(tree, "deploy/compose/compose.yaml"));
 
 /** Writes all images for linux/amd64 and linux/arm64 as one OCI archive, and a bill of materials of each. */
 export async function makeImages(context) {
@@ -26,8 +29,10 @@ export async function makeImages(context) {
   for (const service of ["gateway", ...readdirSync(join(tree, "services")).sort()]) {
     await makeImage({ ...context, service }, layout, bases);
   }
-  await makeSetup(context, layout, bases);
-  await makeNats(context, layout, bases);
+  if (hasCompose(tree)) {
+    await makeSetup(context, layout, bases);
+    await makeNats(context, layout, bases);
+  }
   layout.end();
   packTar(join(out, `muster-images-${version}.tar`), folder, epoch);
   rmSync(folder, { recursive: true });
@@ -36,23 +41,24 @@ export async function makeImages(context) {
 async function makeImage(context, layout, bases) {
   const { tree, work, out, epoch, service } = context;
   const staged = join(work, "stage");
+  const { stage } = await import(pathToFileURL(join(tree, "deploy/image/stage.mjs")).href);
   stage(service, join(staged, "app"));
   const sbom = JSON.parse(readFileSync(join(staged, "app", "sbom.cdx.json"), "utf8"));
   const layer = await layerOf(layout, staged, epoch);
   putImages(context, layout, bases, (base) => [...base.layers, layer], configOf);
-  const pins = context.base === undefined ? pinsOf(tree) : null;
+  const pins = pinsFor(context);
   writeSbom(out, `image-${service}`, withBase(sbom, pins, nodeVersion));
 }
 
 /** The image that makes keys, roles and schemas of a compose file's cluster. */
 async function makeSetup(release, layout, bases) {
   const context = { ...release, service: "setup" };
-  const { tree, work, out, epoch } = context;
+  const { work, out, epoch } = context;
   const staged = join(work, "stage");
   const components = await fillSetup(context, join(staged, "app"));
   const layer = await layerOf(layout, staged, epoch);
   putImages(context, layout, bases, (base) => [...base.layers, layer], setupConfigOf);
-  const pins = context.base === undefined ? pinsOf(tree) : null;
+  const pins = pinsFor(context);
   writeSbom(out, "image-setup", withBase(billOf(context, "muster-setup", components), pins, nodeVersion));
 }
 
@@ -92,13 +98,19 @@ function putImages(context, layout, bases, layersOf, configured) {
   say(`  ${service}: ${digest}`);
 }
 
+/** The pins of our base, this program's where the tree has none; null where another base is taken. */
+function pinsFor({ base, tree }) {
+  if (base !== undefined) return null;
+  return pinsOf(existsSync(join(tree, "deploy/release/images")) ? tree : checkout);
+}
+
 /** Layers and configuration of the base for an architecture: ours, or what `--base` names. */
 async function baseOf(context, layout, arch) {
-  const { tree, work, epoch, mirror } = context;
+  const { work, epoch, mirror } = context;
   if (context.base !== undefined) return otherBase(context, layout, arch);
   const root = join(work, `base-${arch}`);
   const node = await nodeProgram(`linux/${arch}`, cache);
-  await makeBase({ pins: pinsOf(tree), arch, node, mirrors: mirror, root, work, cache });
+  await makeBase({ pins: pinsFor(context), arch, node, mirrors: mirror, root, work, cache });
   return { layers: [await layout.putLayer(root, epoch)], config: {} };
 }
 

@@ -11,9 +11,9 @@ import { parts } from "./parts.mjs";
  * @param {{ root: string, folder: string, options: object, say: (line: string) => void }} request
  */
 export async function makeRelease({ root, folder, options, say }, made = parts) {
-  const { version, unpublished } = options;
+  const { version, unpublished, commit } = options;
   const notes = notesOf(readFileSync(join(root, "CHANGELOG.md"), "utf8"), version, { unpublished });
-  const { revision, epoch } = commitOf({ root, folder, version, unpublished });
+  const { revision, epoch } = commitOf({ root, folder, version, unpublished, commit });
   removeAbandoned(folder);
   const staging = join(dirname(folder), `.${basename(folder)}.${process.pid}`);
   const context = { ...options, root, revision, epoch, notes, say, digests: new Map(), notMade: [] };

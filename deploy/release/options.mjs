@@ -11,6 +11,7 @@ export const usage = `Usage: npm run release -- VERSION [options]
   --source URL      where the sources are public: named by chart, packages and images (nowhere)
   --agent-root-key KEY
                     verifier key of manifests that is built into agents; repeatable
+  --commit COMMIT   another commit than the checkout's, with --unpublished: of one older than this program images and chart
   --base IMAGE      another base of the images, from a registry: NAME@sha256:DIGEST
   --mirror URL      another mirror of Debian; repeatable
   --only PART       that part alone, with --unpublished; repeatable
@@ -30,6 +31,7 @@ const options = {
   scope: { type: "string", default: "@muster-fleet" },
   registry: { type: "string", default: "localhost/muster" },
   source: { type: "string" },
+  commit: { type: "string" },
   "agent-root-key": { type: "string", multiple: true, default: [] },
   base: { type: "string" },
   postgres: { type: "string" },
@@ -65,6 +67,7 @@ export function optionsOf(args, partNames) {
   if (values.source !== undefined && !/^https:\/\/[^\s/]+\//.test(values.source)) {
     throw new Refusal("usage", `--source ${values.source} is no https URL.`);
   }
+  if (values.commit !== undefined && !values.unpublished) throw new Refusal("usage", "--commit needs --unpublished.");
   const unknown = values.only.find((name) => !partNames.includes(name));
   if (unknown !== undefined) throw new Refusal("usage", `${unknown} is no part: one of ${partNames.join(", ")}.`);
   if (values.only.length > 0 && !values.unpublished) throw new Refusal("usage", "--only needs --unpublished.");

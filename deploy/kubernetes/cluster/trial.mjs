@@ -1,22 +1,9 @@
 // node trial.mjs DIR [PART…]: installs the chart on the cluster of up.sh and data.sh, and tries what its users rely on.
 // Runs on the node (in.sh), so that Services are reached by name and address.
-import { writeFileSync } from "node:fs";
 import { loadavg } from "node:os";
 import { join } from "node:path";
-import {
-  dir,
-  figures,
-  healthyStarts,
-  helm,
-  kubectl,
-  noRestarts,
-  record,
-  root,
-  say,
-  settled,
-  watchMemory,
-  workloads,
-} from "./client.mjs";
+import { figures, healthyStarts, noRestarts, record, root, say, settled, watchMemory } from "./client.mjs";
+import { install } from "./install.mjs";
 import { keepLogs } from "./kept-logs.mjs";
 import { demo } from "./try-demo.mjs";
 import { dispatcher } from "./try-dispatcher.mjs";
@@ -44,30 +31,6 @@ const parts = {
 };
 const wanted = process.argv.slice(3);
 
-async function install() {
-  const namespace = {
-    apiVersion: "v1",
-    kind: "Namespace",
-    metadata: { name: "muster", labels: { "pod-security.kubernetes.io/enforce": "restricted" } },
-  };
-  writeFileSync(join(dir, "namespace.json"), JSON.stringify(namespace));
-  await kubectl("apply", "-f", join(dir, "namespace.json"));
-  const values = join(root, "charts/muster/ci/cluster-values.yaml");
-  const refused = await helm("install", "muster", join(root, "charts/muster"), "-f", values).catch(
-    (error) => error.stderr,
-  );
-  if (!/Secret muster-[a-z-]+ does not exist in namespace muster: make it with/.test(refused)) {
-    throw new Error(`helm install without Secrets answered: ${refused}`);
-  }
-  say("helm install without Secrets is refused, with the cure");
-  for (const file of ["keys/secrets.json", "tls/secrets.yaml"]) await kubectl("apply", "-f", join(dir, file));
-  await helm("install", "muster", join(root, "charts/muster"), "-f", values, "--wait", "--timeout", "5m");
-  const pods = JSON.parse(await kubectl("get", "pods", "-o", "json")).items;
-  const running = new Set(pods.map(({ metadata }) => metadata.labels["app.kubernetes.io/component"]));
-  for (const name of workloads) if (!running.has(name)) throw new Error(`no pod of ${name}`);
-  say(`helm install --wait: ${pods.length} pods ready under Pod Security "restricted"; ${await healthyStarts()}`);
-}
-
 const time = new Date().toISOString();
 const [loadBefore] = loadavg();
 keepLogs();
@@ -78,7 +41,10 @@ if (wanted.length === 0 || wanted.includes("demo")) {
     say(`demo FAILED: ${error.stack}`);
   });
 }
-if (!wanted.includes("installed")) await install();
+if (!wanted.includes("installed")) {
+  await install(join(root, "charts/muster"));
+  say(await healthyStarts());
+}
 const memory = watchMemory();
 const session = {};
 for (const [name, part] of Object.entries(parts)) {

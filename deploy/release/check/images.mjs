@@ -19,12 +19,19 @@ export function checkImages({ folder, files, release, work, say }) {
   for (const name of readdirSync(join(layout, "blobs/sha256"))) {
     must(sha256(readFileSync(join(layout, "blobs/sha256", name))) === name, `blob ${name} is damaged`);
   }
-  const { manifests } = JSON.parse(readFileSync(join(layout, "index.json"), "utf8"));
+  const named = JSON.parse(readFileSync(join(layout, "index.json"), "utf8")).manifests;
+  // By its tag for all tools, and for containerd by its digest, too.
+  const manifests = named.filter((_, at) => at % 2 === 0);
   const digests = Object.values(release.images);
   must(
     manifests.map(({ digest }) => digest).join() === digests.join(),
     "release.json has other digests than the archive",
   );
+  for (const [service, digest] of Object.entries(release.images)) {
+    const pinned = `${release.registry}/${service}@${digest}`;
+    const isNamed = ({ annotations }) => annotations["io.containerd.image.name"] === pinned;
+    must(named.some(isNamed), `containerd would not know ${pinned}`);
+  }
   const bases = new Map();
   const own = new Map();
   for (const index of manifests) {

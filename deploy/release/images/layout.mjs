@@ -75,12 +75,16 @@ export class Layout {
     return { ...manifest, platform: { architecture: arch, os: "linux" } };
   }
 
-  /** Names the images of all platforms. Returns the digest by which registries will have it. */
+  /**
+   * Names the images of all platforms, for containerd also by digest, as a chart names them. Returns the digest by which
+   * registries will have them.
+   */
   putIndex(name, manifests, annotations) {
     const index = { schemaVersion: 2, mediaType: types.index, manifests, annotations };
     const descriptor = this.#putJson(types.index, index);
     const names = { "io.containerd.image.name": name, "org.opencontainers.image.ref.name": name };
-    this.#named.push({ ...descriptor, annotations: names });
+    const pinned = { "io.containerd.image.name": `${name.replace(/:[^/:]*$/, "")}@${descriptor.digest}` };
+    this.#named.push({ ...descriptor, annotations: names }, { ...descriptor, annotations: pinned });
     return descriptor.digest;
   }
 

@@ -80,6 +80,16 @@ describe("the layout of images", () => {
     expect(readdirSync(join(one.layout, "blobs/sha256"))).toEqual(readdirSync(join(two.layout, "blobs/sha256")));
   });
 
+  it("is known to containerd by the tag and by the digest, to others by the tag alone", async () => {
+    const { layout, digest } = await layoutOf("names", "x");
+    type Named = { digest: string; annotations: Record<string, string> };
+    const { manifests }: { manifests: Named[] } = JSON.parse(readFileSync(join(layout, "index.json"), "utf8"));
+    const names = (key: string) => manifests.map(({ annotations }) => annotations[key]);
+    expect(manifests.map((each) => each.digest)).toEqual([digest, digest]);
+    expect(names("io.containerd.image.name")).toEqual(["localhost/muster/a:1", `localhost/muster/a@${digest}`]);
+    expect(names("org.opencontainers.image.ref.name")).toEqual(["localhost/muster/a:1", undefined]);
+  });
+
   it("names each blob by its digest, and each layer by that of its tar, too", async () => {
     const { layout, layer } = await layoutOf("digests", "x");
     const blobs = join(layout, "blobs/sha256");

@@ -53,15 +53,18 @@ function checkout(name: string, changes: Record<string, string> = {}) {
   const code = join(root, "deploy", "release");
   cpSync(release, code, { recursive: true, filter: (path) => !/\/src(\/|$)/.test(path) });
   const env = { ...process.env, GIT_AUTHOR_DATE: "@1700000000 +0000", GIT_COMMITTER_DATE: "@1700000000 +0000" };
-  const identity = ["-c", "user.name=a", "-c", "user.email=a@example.com"];
+  execFileSync("git", ["init", "-q"], { cwd: root });
+  commit(root, env);
+  return root;
+}
+
+const identity = ["-c", "user.name=a", "-c", "user.email=a@example.com"];
+function commit(root: string, env = process.env) {
   for (const args of [
-    ["init", "-q"],
     ["add", "-A"],
     ["commit", "-qm", "a"],
-  ]) {
+  ])
     execFileSync("git", [...identity, ...args], { cwd: root, env });
-  }
-  return root;
 }
 
 type Wanted = { code: number; problem?: RegExp };
@@ -154,6 +157,16 @@ describe("a release", () => {
     expect(stdout).toContain("not made: digest of PostgreSQL in compose.yaml: no --postgres");
   });
 
+  it("is made of an earlier commit, whose chart knows images by their tag", () => {
+    const root = checkout("earlier", { "charts/muster/values.yaml": "image:\n  registry: a\n" });
+    writeFileSync(join(root, "charts/muster/templates/b.yaml"), "kind: List\n");
+    commit(root);
+    expect(run(root, ["1.3.0", ...chartOnly, "--commit", "HEAD~1"])).toMatchObject({ code: 0, stderr: "" });
+    const chart = join(root, "dist/release/1.3.0/muster-1.3.0.tgz");
+    expect(listed(chart)).toEqual(["muster/Chart.yaml", "muster/templates/a.yaml", "muster/values.yaml"]);
+    expect(inTar(chart, "muster/values.yaml")).toBe("image:\n  registry: localhost/muster\n");
+  });
+
   it("is refused by a sentence where the checkout has no packages and no part installs them", () => {
     const root = checkout(bare);
     const { code, stderr } = run(root, ["1.5.0", ...chartOnly, "--out", join(bare, "..", "out")]);
@@ -191,6 +204,38 @@ describe("a release", () => {
       problem: /char is no part/,
     },
     {
+      it: "a published version of another commit",
+      args: ["1.4.0", "--commit", "HEAD", ...published],
+      code: 2,
+      problem: /--commit needs --unpublished/,
+    },
+    {
+      it: "a commit that is none",
+      args: ["1.4.0", ...chartOnly, "--commit=--output=a"],
+      code: 2,
+      problem: /no commit --output=a/,
+    },
+    {
+      it: "a commit that the checkout lacks",
+      args: ["1.4.0", ...chartOnly, "--commit", "5".repeat(40)],
+      code: 2,
+      problem: /the checkout has no commit 5+\./,
+    },
+    {
+      it: "packages of a commit that is older than this program",
+      args: ["1.3.0", "--unpublished", "--only", "npm", "--commit", "HEAD~1"],
+      prepare: (root) => {
+        // The commit before has no release program.
+        const own = join(root, "deploy/release");
+        execFileSync("git", ["rm", "-rq", "--cached", "deploy/release"], { cwd: root });
+        execFileSync("git", [...identity, "commit", "-q", "--amend", "-m", "a"], { cwd: root });
+        expect(existsSync(own)).toBe(true);
+        commit(root);
+      },
+      code: 2,
+      problem: /has no npm: --only images or chart/,
+    },
+    {
       it: "a version that was made already",
       args: ["1.4.0", ...chartOnly],
       prepare: (root) => mkdirSync(join(root, "dist/release/1.4.0"), { recursive: true }),
@@ -218,9 +263,7 @@ describe("a release", () => {
       args: ["1.4.0", ...published],
       prepare: (root) => {
         writeFileSync(join(root, "package.json"), files["package.json"]?.replace("1.4.0", "1.4.0-dev") ?? "");
-        execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-qam", "b"], {
-          cwd: root,
-        });
+        commit(root);
       },
       code: 6,
       problem: /the checkout is version 1\.4\.0-dev/,
