@@ -1,6 +1,6 @@
-// node check.mjs FOLDER [PART…] [--earlier FOLDER]: tries a release as its users do, in empty folders and with nothing of
-// this checkout on PATH; its upgrade from an earlier release. A part whose tool is missing is named as not run, which
-// under CI=true is a failure.
+// node check.mjs FOLDER [PART…] [--earlier FOLDER]: tries a release as its users do, in empty folders and with nothing
+// of this checkout on PATH, and its upgrade from an earlier one. A part whose tool is missing is named as not run,
+// which under CI=true is a failure.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";

@@ -28,11 +28,11 @@ export function commitOf({ root, folder, version, unpublished, commit = "HEAD" }
       `the checkout is version ${own}: node deploy/release/stamp.mjs ${version}, then commit.`,
     );
   }
-  const known = spawnSync("git", ["rev-parse", "--verify", "--quiet", "--end-of-options", `${commit}^{commit}`], {
+  const found = spawnSync("git", ["rev-parse", "--verify", "--quiet", "--end-of-options", `${commit}^{commit}`], {
     cwd: root,
     encoding: "utf8",
   });
-  if (known.status !== 0) throw new Refusal("usage", `the checkout has no commit ${commit}.`);
-  const [revision, epoch] = git(root, "show", "--no-patch", "--format=%H %ct", known.stdout.trim()).split(" ");
+  if (found.status !== 0) throw new Refusal("usage", `the checkout has no commit ${commit}.`);
+  const [revision, epoch] = git(root, "show", "--no-patch", "--format=%H %ct", found.stdout.trim()).split(" ");
   return { revision, epoch: Number(epoch) };
 }

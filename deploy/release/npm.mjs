@@ -4,7 +4,7 @@ import { rolldown } from "rolldown";
 import { packTgz, pathsIn } from "./archive.mjs";
 import { cliBundle } from "./npm/cli-bundle.mjs";
 import { clientManifest, cliManifest, programFiles, sizeLimits, withJsImports } from "./npm/manifests.mjs";
-import { fillServer } from "./npm/server.mjs";
+import { bundleTo, fillServer } from "./npm/server.mjs";
 import { packagesOf, writeBill } from "./sbom.mjs";
 
 const nameOf = (scope, name, version) => `${scope.slice(1)}-${name}-${version}.tgz`;
@@ -41,12 +41,24 @@ async function fillCli(context, folder) {
   const build = await rolldown(cliBundle("cli-entry.mjs", { version, scope }));
   const { output } = await build.write({ file: join(folder, "dist/cli.js"), format: "esm", codeSplitting: false });
   await build.close();
-  writeBill(context, "cli", packagesOf(output.flatMap(({ modules = {} }) => Object.keys(modules))));
+  const ofKeys = await fillKeys(tree, folder);
+  const modules = [...output.flatMap(({ modules = {} }) => Object.keys(modules)), ...ofKeys];
+  writeBill(context, "cli", packagesOf(modules));
   mkdirSync(join(folder, "bin"));
   for (const [name, text] of programFiles()) {
     writeFileSync(join(folder, "bin", name), text);
     chmodSync(join(folder, "bin", name), 0o755);
   }
+}
+
+/** The maker of a cluster's keys and what it copies, in the folders of a checkout. Returns the paths of its modules. */
+async function fillKeys(tree, folder) {
+  for (const path of ["deploy/sql/roles.sql", "deploy/nats/nats-server.conf", "deploy/nats/permissions.conf"]) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    copyFileSync(join(tree, path), join(folder, path));
+  }
+  const at = "deploy/local/dist";
+  return bundleTo(tree, folder, at, { "cluster-keys.js": join(tree, "deploy/local/src/cluster-keys.ts") });
 }
 
 async function fillClient(context, folder) {

@@ -33,12 +33,12 @@
 {{- define "muster.requireSecret" -}}
 {{- $secret := lookup "v1" "Secret" .root.Release.Namespace .name -}}
 {{- if not $secret -}}
-{{- fail (printf (cat "Secret %s does not exist in namespace %s: make it with `npm run muster -- keys`"
+{{- fail (printf (cat "Secret %s does not exist in namespace %s: make it with `muster cluster keys`"
   "(charts/muster/README.md), or set secrets.verify=false") .name .root.Release.Namespace) -}}
 {{- end -}}
 {{- range $key := .keys -}}
 {{- if not (hasKey ($secret.data | default dict) $key) -}}
-{{- fail (printf (cat "Secret %s has no key %s: `npm run muster -- keys` makes it; docs/operations/rotate-keys.md says"
+{{- fail (printf (cat "Secret %s has no key %s: `muster cluster keys` makes it; docs/operations/rotate-keys.md says"
   "what it is") $.name $key) -}}
 {{- end -}}
 {{- end -}}
@@ -57,8 +57,8 @@ other's secrets.
   toString -}}
 {{- $other := get $seen $key -}}
 {{- if and $other (ne $other $secret) $.Release.IsInstall -}}
-{{- fail (printf (cat "Secrets %s and %s have the same SECRET_ENCRYPTION_KEY: give each service its own; `npm run"
-  "muster -- keys` does") $other $secret) -}}
+{{- fail (printf (cat "Secrets %s and %s have the same SECRET_ENCRYPTION_KEY: give each service its own;"
+  "`muster cluster keys` does") $other $secret) -}}
 {{- end -}}
 {{- $_ := set $seen $key $secret -}}
 {{- end -}}

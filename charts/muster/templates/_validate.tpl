@@ -133,7 +133,7 @@
 {{- end -}}
 {{- end -}}
 {{- if not (lookup "v1" "ConfigMap" .Release.Namespace (printf "%s-callers" .Values.secrets.prefix)) -}}
-{{- fail (printf "ConfigMap %s-callers does not exist in namespace %s: make it with `npm run muster -- keys`"
+{{- fail (printf "ConfigMap %s-callers does not exist in namespace %s: make it with `muster cluster keys`"
   .Values.secrets.prefix .Release.Namespace) -}}
 {{- end -}}
 {{- end -}}

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { auditProgram } from "./offline/audit.ts";
 import { keyProgram } from "./offline/key.ts";
 import { releaseProgram } from "./offline/release.ts";
+import { scope } from "./version.ts";
 
 /** Programs that parse their own arguments and work without a server; each resolves to its exit code. */
 const programs = { audit: auditProgram, key: keyProgram, release: releaseProgram, cluster: clusterProgram };
@@ -14,11 +15,21 @@ export function runProgram(name: keyof typeof programs, args: readonly string[])
 }
 
 const local = new URL("../../local/muster.mjs", import.meta.url);
+/** What the package of npm has of a checkout: the maker of keys. */
+const packaged = new URL("../deploy/local/dist/cluster-keys.js", import.meta.url);
+const isFile = (url: URL) => url.protocol === "file:" && existsSync(url);
 
-/** Creates a cluster's keys and re-encrypts its secrets, with the code of a checkout. */
+/** Creates a cluster's keys, by the package or a checkout, and re-encrypts its secrets by the latter. */
 async function clusterProgram(args: readonly string[]): Promise<number> {
-  if (local.protocol !== "file:" || !existsSync(local)) {
-    process.stderr.write("muster: `cluster` needs a checkout of Muster\n");
+  const [name, ...rest] = args;
+  if (name === "keys" && isFile(packaged)) {
+    const { keysProgram }: { keysProgram(args: string[]): number } = await import(packaged.href);
+    return keysProgram(rest);
+  }
+  if (!isFile(local)) {
+    const needed =
+      name === "keys" ? `npm: npx ${scope ?? "@muster-fleet"}/cli cluster keys DIR` : "a checkout of Muster";
+    process.stderr.write(`muster: \`cluster ${name ?? ""}\` needs ${needed}\n`);
     return 2;
   }
   const child = spawn(process.execPath, [fileURLToPath(local), ...args], { stdio: "inherit" });

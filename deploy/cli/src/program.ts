@@ -168,7 +168,7 @@ function addPrograms(program: Command, io: Io): void {
     .argument("[key|manifest|verify]", "`muster release` alone lists them")
     .argument("[arguments...]")
     .action(() => runProgram("release", []).then(ended));
-  add(program, "cluster", "keys of a cluster, from a checkout: keys DIR, reencrypt", "muster cluster keys ./keys")
+  add(program, "cluster", "keys of a cluster: keys DIR and, from a checkout, reencrypt", "muster cluster keys ./keys")
     .argument("[keys|reencrypt]")
     .argument("[arguments...]")
     .action((_name, _args, _options, command: Command) => command.help({ error: true }));

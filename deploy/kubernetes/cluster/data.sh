@@ -1,6 +1,6 @@
 #!/bin/bash
 # data.sh DIR CACHE: PostgreSQL and nats-server as processes of the node (10.199.0.1) of a running up.sh cluster, with the roles and
-# users of DIR/keys (`npm run muster -- keys`); postgres.data and nats.data for its pods, both by TLS alone, which NATS verifies on both
+# users of DIR/keys (`muster cluster keys`); postgres.data and nats.data for its pods, both by TLS alone, which NATS verifies on both
 # sides (DIR/tls, certificates.sh).
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

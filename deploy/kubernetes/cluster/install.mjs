@@ -6,8 +6,8 @@ import { dir, helm, kubectl, root, say, workloads } from "./client.mjs";
 export const values = join(root, "charts/muster/ci/cluster-values.yaml");
 
 /**
- * Installs a chart into a namespace under Pod Security `restricted`: refused without Secrets, then every workload has a pod that
- * is ready.
+ * Installs a chart into a namespace under Pod Security `restricted`: refused without Secrets, then every workload has a
+ * pod that is ready.
  *
  * @param {string} chart a folder or an archive
  * @param {string[]} options of helm, besides `values`

@@ -1,6 +1,6 @@
-// node trial-release.mjs DIR RELEASE [EARLIER]: a release on the cluster of up.sh and data.sh, by the chart and the images of its
-// archives alone. Installed, and tried by smoke; with EARLIER, the folder of an earlier release, that one is installed
-// and upgraded to it under load.
+// node trial-release.mjs DIR RELEASE [EARLIER]: a release on the cluster of up.sh and data.sh, by the chart and the
+// images of its archives alone. Installed, and tried by smoke; with EARLIER, the folder of an earlier release, that one
+// is installed and upgraded to it under load.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import {

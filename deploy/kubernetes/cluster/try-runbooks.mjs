@@ -38,10 +38,11 @@ function block(page, begins) {
   return found
     .slice(0, found.indexOf("```"))
     .replaceAll("./keys", join(dir, "keys"))
-    .replaceAll("charts/muster", join(root, "charts/muster"))
+    .replaceAll("muster-VERSION.tgz", join(root, "charts/muster"))
     .replaceAll("values.yaml", join(root, "charts/muster/ci/cluster-values.yaml"));
 }
-const type = (commands) => bash(`cd ${root}; kubectl() { kubebox kubectl "$@"; }\n${commands}`);
+const type = (commands) =>
+  bash(`cd ${root}; kubectl() { kubebox kubectl "$@"; }; muster() { node deploy/cli/muster.mjs "$@"; }\n${commands}`);
 
 /** docs/operations/disasters.md: its first commands work. */
 export async function looks() {

@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { roleNames } from "@muster/db";
+import { roleNames } from "@muster/db/role-names";
 import { root } from "./config.ts";
 import { readJson, writeJson } from "./data-folder.ts";
 import { variableOf } from "./database.ts";
@@ -23,15 +23,18 @@ type Manifest = {
   data?: Record<string, string>;
 };
 
-const usage = `Usage: npm run muster -- keys DIR [--prefix muster]
+const usage = `Usage: keys DIR [--prefix muster]
 
 Makes every key and password of a Kubernetes cluster and keeps them in DIR/keys.json; those that are there stay. Beside it:
   secrets.json   Secrets and a ConfigMap for the namespace of the chart: kubectl apply -f DIR/secrets.json
   roles.sql      roles, schemas and privileges with their passwords: psql -v ON_ERROR_STOP=1 -1 -d muster -f DIR/roles.sql
   demo.json      Secrets of the PostgreSQL and NATS that the chart brings for a first try (values-demo.yaml)
   backup.json    Secret of the chart's backups (backup.enabled)
-  nats.env       public keys of the users in deploy/nats/permissions.conf, for the environment of nats-server
+  nats.env       public keys of the users in permissions.conf, for the environment of nats-server
+  nats-server.conf, permissions.conf
+                 of this version, for NATS; an upgrade installs them first
 `;
+const natsFiles = ["nats-server.conf", "permissions.conf"];
 
 /**
  * `muster keys`: what the chart's `existingSecret`s, PostgreSQL and NATS must hold. Running it again adds what is
@@ -58,6 +61,7 @@ export function clusterKeys(args: string[]): void {
   write("roles.sql", rolesSql(keys.rolePasswords));
   const users = speakerNames.map((name) => [`NKEY_${variableName(name)}`, keys.nkeys[name].publicKey] as const);
   write("nats.env", users.map(([name, key]) => `${name}=${key}\n`).join(""));
+  for (const name of natsFiles) copyFileSync(join(root, "deploy", "nats", name), join(folder, name));
   const demo = [
     secret(`${values.prefix}-demo-postgres`, {
       POSTGRES_PASSWORD: keys.superuserPassword,
@@ -71,9 +75,21 @@ export function clusterKeys(args: string[]): void {
   process.stdout.write(
     `Made ${items.length} manifests in ${folder}.\nProtect ${file}: its holder can act as every service. Next:\n` +
       `  psql -v ON_ERROR_STOP=1 -1 -d muster -f ${join(folder, "roles.sql")}      (as an administrator of PostgreSQL)\n` +
-      `  NATS: deploy/nats/nats-server.conf with the environment of ${join(folder, "nats.env")}\n` +
+      `  NATS: ${join(folder, "nats-server.conf")} with the environment of ${join(folder, "nats.env")}\n` +
       `  kubectl -n muster apply -f ${join(folder, "secrets.json")}\n`,
   );
+}
+
+/** `keys` as a program of its own, where there is no checkout; returns its exit code. */
+export function keysProgram(args: string[]): number {
+  try {
+    clusterKeys(args);
+    return 0;
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    return 1;
+  }
 }
 
 /**

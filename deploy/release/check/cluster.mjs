@@ -11,8 +11,8 @@ const root = fileURLToPath(new URL("../../../", import.meta.url));
 const clusterMs = 20 * 60_000;
 
 /**
- * The chart's archive with the images' archive on a Kubernetes with a real kubelet: installed, and an earlier release is
- * upgraded to it under load.
+ * The chart's archive with the images' archive on a Kubernetes with a real kubelet: installed, and an earlier release
+ * is upgraded to it under load.
  */
 export function checkCluster({ folder, files, release, earlier, say }) {
   const { version } = release;

@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { bareEnv, emptyFolder, must, npmTools, run } from "./tools.mjs";
 
@@ -44,6 +44,8 @@ export function checkPackages({ folder, files, release, work, say }) {
     /devices/.test(run("npx", ["--offline", "muster", "get", "--help"], { cwd: home, env })),
     "muster lists its resources",
   );
+  run("npx", ["--offline", "muster", "cluster", "keys", "keys"], { cwd: home, env });
+  must(existsSync(join(home, "keys/secrets.json")), "muster makes no keys of a cluster");
   writeFileSync(join(home, "try.ts"), program(release.scope));
   const types = ["--types", "node", "--typeRoots", join(tools, "node_modules/@types")];
   const strict = ["--strict", "--module", "nodenext", "--target", "es2023", "--skipLibCheck", "false", ...types];

@@ -76,8 +76,8 @@ export class Layout {
   }
 
   /**
-   * Names the images of all platforms, for containerd also by digest, as a chart names them. Returns the digest by which
-   * registries will have them.
+   * Names the images of all platforms, for containerd also by digest, as a chart names them. Returns the digest by
+   * which registries will have them.
    */
   putIndex(name, manifests, annotations) {
     const index = { schemaVersion: 2, mediaType: types.index, manifests, annotations };

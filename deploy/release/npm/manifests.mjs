@@ -20,7 +20,7 @@ export const cliManifest = ({ scope, ...release }) => ({
   // npx runs the program of a package's own name.
   bin: { ...Object.fromEntries(programs.map((name) => [name, `bin/${name}.js`])), cli: "bin/muster.js" },
   exports: { "./package.json": "./package.json" },
-  files: ["bin", "dist"],
+  files: ["bin", "dist", "deploy"],
 });
 
 /** package.json of the client: what a checkout's says, without what only a checkout has. */

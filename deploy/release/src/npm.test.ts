@@ -55,7 +55,7 @@ describe("the bills of materials", () => {
 });
 
 describe("the package of the command line", () => {
-  it("has four programs and one bundled file, which imports nothing but Node", () => {
+  it("has four programs of one bundled file, which imports nothing but Node", () => {
     const manifest = JSON.parse(readFileSync(join(cli, "package.json"), "utf8"));
     expect(manifest).toMatchObject({ name: "@acme/cli", version: "1.4.0" });
     expect(manifest.dependencies).toBeUndefined();
@@ -73,7 +73,8 @@ describe("the package of the command line", () => {
     ["muster", ["--version"], 0, /^1\.4\.0\n$/],
     ["muster", ["get", "--help"], 0, /devices/],
     ["muster", ["whoam"], 2, /Did you mean whoami\?/],
-    ["muster", ["cluster", "keys", "x"], 2, /needs a checkout/],
+    ["muster", ["cluster", "keys"], 1, /^Usage: keys DIR/],
+    ["muster", ["cluster", "reencrypt"], 2, /needs a checkout/],
     ["muster", ["keys", "check", "svc_abcdefghijklmnopqrstuvwxyzTCdQvQ"], 0, /svc_abcdefgh: well-formed/],
     ["muster-key", ["check", "password"], 1, /does not begin with svc_/],
     ["muster-release", ["manifest"], 2, /^Usage:/],
@@ -83,6 +84,19 @@ describe("the package of the command line", () => {
   ])("%s %j ends with %d", (name, args, code, text) => {
     const { status, stdout, stderr } = run(name, args);
     expect([status, stdout + stderr]).toEqual([code, expect.stringMatching(text)]);
+  });
+
+  it("makes the keys of a cluster, the roles of PostgreSQL and the files of NATS", () => {
+    const { status, stderr } = run("muster", ["cluster", "keys", "made"]);
+    expect([status, stderr]).toEqual([0, ""]);
+    const made = join(folder, "made");
+    const files = ["backup", "demo", "keys", "secrets"].map((name) => `${name}.json`);
+    files.push("nats-server.conf", "nats.env", "permissions.conf", "roles.sql");
+    expect(readdirSync(made).sort()).toEqual(files.sort());
+    const read = (name: string) => readFileSync(join(made, name), "utf8");
+    expect(JSON.parse(read("secrets.json")).items.length).toBeGreaterThan(9);
+    expect(read("roles.sql")).toMatch(/\\set .*create role/s);
+    expect(read("permissions.conf")).toBe(readFileSync(join(root, "deploy/nats/permissions.conf"), "utf8"));
   });
 
   it("verifies an export with the service's verifier, built in", () => {

@@ -58,15 +58,16 @@ async function commandLine(
 
 /** The overview of a person, whole; resolves to what it calls the platform's state by. */
 async function overviewOf({ page, signIn, settled }: Visitor, user: TestUser): Promise<string[]> {
-  const asked: string[] = [];
-  page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+  const requested: string[] = [];
+  page.on("request", (request) => requested.push(new URL(request.url()).pathname));
   await signIn(user);
   await page.getByRole("heading", { level: 1 }).waitFor();
   await settled();
-  return asked.filter((path) => path === "/api/v1/platform/status");
+  return requested.filter((path) => path === "/api/v1/platform/status");
 }
 
-const told = /muster: release 99\.0\.0 is newer than this platform's .*: https:\/\/muster\.example\.com\/99\.0\.0\n/;
+const sentence =
+  /muster: release 99\.0\.0 is newer than this platform's .*: https:\/\/muster\.example\.com\/99\.0\.0\n/;
 
 inChromium(
   "a newer release",
@@ -99,10 +100,10 @@ inChromium(
       });
     });
 
-    visit("is told by the command line once", async ({ cluster }) => {
+    visit("is reported by the command line once", async ({ cluster }) => {
       const user = await signedInAs(cluster, "platform-admin");
       await commandLine(cluster.url, async (run) => {
-        expect(await run(["login", "--email", user.email], `${user.password}\n`)).toMatch(told);
+        expect(await run(["login", "--email", user.email], `${user.password}\n`)).toMatch(sentence);
         expect(await run(["status"])).not.toMatch(/99\.0\.0/);
         expect(await run(["login", "--email", user.email], `${user.password}\n`)).not.toMatch(/99\.0\.0/);
       });
