@@ -1,14 +1,17 @@
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { followFirstSteps } from "./first-steps.mjs";
 import { startRegistry } from "./registry.mjs";
 import { bareEnv, emptyFolder, must, run } from "./tools.mjs";
-import { useCluster } from "./use-cluster.mjs";
+import { signsIn } from "./use-cluster.mjs";
 
 const startMs = 300_000;
+const firstSteps = fileURLToPath(new URL("../../../docs/first-steps.md", import.meta.url));
 
 /**
  * `npx SCOPE/cli local`, as a newcomer types it: the packages come from a registry, the cluster starts, the program of
@@ -51,7 +54,15 @@ export async function checkLocal(release) {
     );
     say(/Muster is ready after [\d.]+ s/.exec(output)[0]);
     const password = /Password +(\S+)/.exec(output)[1];
-    await useCluster(release, { url: `http://localhost:${port}`, password, work });
+    const url = `http://localhost:${port}`;
+    await signsIn(release, { url, password, work });
+    const page = readFileSync(firstSteps, "utf8").replaceAll("http://localhost:3000", url);
+    const env = bareEnv(home, { MUSTER_URL: url });
+    const program = `npx --yes ${scope}/cli@${version}`;
+    const outputs = await followFirstSteps({ page, program, password, env, cwd: home });
+    must(/\bfirst +linux .*online/.test(outputs.join("\n")), `the first device is not online: ${outputs}`);
+    must(/It runs/.test(outputs.at(-1)), `the first device's log is not there: ${outputs.at(-1)}`);
+    say(`first-steps.md, command by command: ${outputs.length} commands, the first device online, its log`);
   } finally {
     signalGroup(cluster.pid, "SIGINT");
     for (let tries = 0; tries < 150 && signalGroup(cluster.pid, 0); tries++) await delay(200);

@@ -1,14 +1,10 @@
-import { createHmac } from "node:crypto";
 import { join } from "node:path";
 import { ownProgram } from "./programs.mjs";
-import { must, run } from "./tools.mjs";
+import { must, run, totp } from "./tools.mjs";
 
-/**
- * Signs in, by the program too, and brings a first device online. Returns a function that finds it again.
- */
-export async function useCluster(release, { url, password, work }) {
+/** The gateway is of the release, its console is there, and the program of the command line signs in. */
+export async function signsIn(release, { url, password, work }) {
   const { version } = release.release;
-  const api = clientOf(url);
   const { version: served } = await (await fetch(`${url}/health`)).json();
   must(served === version, `the gateway says that it is version ${served}`);
   must((await fetch(`${url}/`)).status === 200, "the console is not served");
@@ -26,6 +22,12 @@ export async function useCluster(release, { url, password, work }) {
     );
     release.say("the program signed in without Node on PATH");
   }
+}
+
+/** Signs in, by the program too, and brings a first device online. Returns a function that finds it again. */
+export async function useCluster(release, { url, password, work }) {
+  await signsIn(release, { url, password, work });
+  const api = clientOf(url);
   const { accessToken } = await api("POST", "/auth/login", { email: "admin@muster.local", password });
   const { secret } = await api("POST", "/auth/mfa/totp/setup", { password }, accessToken);
   await api("POST", "/auth/mfa/totp/enable", { code: totp(secret) }, accessToken);
@@ -56,14 +58,3 @@ const clientOf = (url) => async (method, path, body, token) => {
   must(reply.ok, `${method} ${path}: ${reply.status} ${text}`);
   return text === "" ? null : JSON.parse(text);
 };
-
-/** A code of RFC 6238, of a secret in base32. */
-function totp(secret) {
-  const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
-  const bits = [...secret].map((letter) => alphabet.indexOf(letter).toString(2).padStart(5, "0")).join("");
-  const key = Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
-  const counter = Buffer.alloc(8);
-  counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30_000)));
-  const mac = createHmac("sha1", key).update(counter).digest();
-  return String((mac.readUInt32BE(mac[19] & 15) & 0x7fffffff) % 1_000_000).padStart(6, "0");
-}
