@@ -23,11 +23,12 @@ function commands() {
   const [, block] = /## First try[\s\S]*?```sh\n([\s\S]*?)```/.exec(text);
   const images =
     "--set image.tag=trial --set demo.postgresImage=localhost/postgres:trial --set demo.natsImage=localhost/nats:trial";
+  const chart = join(root, "charts/muster");
   return block
-    .replace(/^REGISTRY=.*$/m, "REGISTRY=localhost/muster")
-    .replace(/^npm run muster -- keys .*$/m, "")
+    .replace(/^tar .*$/m, "REGISTRY=localhost/muster")
     .replaceAll("./keys", join(dir, "keys"))
-    .replaceAll("charts/muster", join(root, "charts/muster"))
+    .replaceAll("muster-$VERSION.tgz", chart)
+    .replaceAll("muster/values-demo.yaml", join(chart, "values-demo.yaml"))
     .replace("--set image.registry", `${images} --set image.registry`);
 }
 const type = (script) => bash(`kubectl() { kubebox kubectl "$@"; }\n${script}`);
