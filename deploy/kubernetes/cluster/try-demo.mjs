@@ -35,11 +35,15 @@ const type = (script) => bash(`kubectl() { kubebox kubectl "$@"; }\n${script}`);
 
 /** The chart's first try, as its README has it: from an empty namespace to the first partner, whose data stay. */
 export async function demo() {
+  // KEDA's Prometheus finds pods by a Service there.
+  const reset = () => kubectl("delete", "namespace", "muster", "--ignore-not-found", "--timeout=120s");
   await volumes();
+  await reset();
   try {
     await tryIt(commands());
   } finally {
-    await kubectl("delete", "namespace", "muster", "--ignore-not-found", "--timeout=120s");
+    await reset();
+    if (process.env.KEDA === "1") await kubectl("apply", "-f", join(root, "deploy/kubernetes/cluster/keda.yaml"));
     await kubectl("delete", "pv", "demo-1", "demo-2", "--timeout=60s");
   }
 }
