@@ -53,8 +53,10 @@ const isAmong = (wanted: readonly string[], found: readonly string[]): boolean =
 const textsOf = (value: unknown): string[] =>
   (Array.isArray(value) ? value : [value]).flatMap((each) => (typeof each === "string" ? [each.toLowerCase()] : []));
 
-/** Labels are an object of texts, as those of devices, or a list of texts. */
+/** Labels are an object of texts, as those of devices, or a list of texts. What is neither has no text. */
 function labelsOf(value: unknown): string[] {
   if (Array.isArray(value)) return value.filter((each) => typeof each === "string");
-  return Object.entries(fieldsOf(value)).flatMap(([name, each]) => [name, `${name}=${String(each)}`]);
+  return Object.entries(fieldsOf(value)).flatMap(([name, each]) =>
+    typeof each === "object" && each !== null ? [name] : [name, `${name}=${String(each)}`],
+  );
 }

@@ -68,6 +68,11 @@ describe("a filter", () => {
     [{ labels: ["blue"] }, { labels: ["red", "blue"] }, true],
     [{ labels: ["blue"] }, { labels: "blue" }, false],
     [{ labels: ["blue"] }, { labels: [1, null] }, false],
+    [{ labels: ["rack=7"] }, { labels: { rack: 7 } }, true],
+    // An object that has no text: JSON may bring one.
+    [{ labels: ["env=prod"] }, { labels: { env: { toString: 1, valueOf: 1 } } }, false],
+    [{ labels: ["env"] }, { labels: { env: { toString: 1, valueOf: 1 } } }, true],
+    [{ labels: ["env=prod"] }, { labels: { env: [{ toString: 1 }] } }, false],
   ])("%j lets %j pass: %s", (filter, data, passes) => {
     expect(gets(filter, data)).toBe(passes);
   });
