@@ -1,12 +1,16 @@
 import type { Command } from "commander";
+import { type ListTypesOptions, listEventTypes, type TypeOptions, writeEventType } from "./commands/event-types.ts";
 import { type ListenOptions, listen } from "./commands/listen.ts";
 import { type ReplayOptions, replay, resend } from "./commands/webhooks.ts";
 import type { Io } from "./io.ts";
 import { add, all, organization } from "./program-parts.ts";
 
-/** `webhooks listen`, `webhooks resend` and `webhooks replay`. */
+/** `webhooks listen`, `resend`, `replay` and `event-types`. */
 export function addWebhooks(program: Command, io: Io): void {
-  const webhooks = program.command("webhooks").description("receive webhooks on this machine, and send again");
+  const webhooks = program
+    .command("webhooks")
+    .description("receive webhooks on this machine, send again, define event types");
+  addEventTypes(webhooks, io);
   add(
     webhooks,
     "resend",
@@ -48,4 +52,25 @@ export function addWebhooks(program: Command, io: Io): void {
     .option("--count <n>", "end after that many deliveries")
     .option("--test", "ask for a test delivery at once")
     .action((_options, command: Command) => listen(io, all<ListenOptions>(command)));
+}
+
+/** Own event types of an organization, which have no id: their name is one. */
+function addEventTypes(webhooks: Command, io: Io): void {
+  const types = webhooks.command("event-types").description("event types of your own, below custom.");
+  add(types, "list", "own event types, or those of the platform", "muster webhooks event-types list --org ID")
+    .addOption(organization())
+    .option("--source <source>", "custom, platform, or posted: those of the platform that only you emit", "custom")
+    .action((_options, command: Command) => listEventTypes(io, all<ListTypesOptions>(command)));
+  const writing = (name: "create" | "update", method: "POST" | "PATCH", about: string, example: string) =>
+    add(types, name, about, `muster webhooks event-types ${name} custom.order_shipped ${example}`)
+      .argument("<type>")
+      .argument("[fields...]", "description=text, version=text, archived:=true, example:={...}")
+      .addOption(organization())
+      .option("--schema <file>", "JSON Schema (2020-12) of data")
+      .option("--file <file>", "a JSON object to start from; - for standard input")
+      .action((type: string, fields: string[], _options, command: Command) =>
+        writeEventType(io, method, type, fields, all<TypeOptions>(command)),
+      );
+  writing("create", "POST", "define an event type", "description='An order has left' --schema order.schema.json");
+  writing("update", "PATCH", "change an event type, or archive it", "archived:=true");
 }

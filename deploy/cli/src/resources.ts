@@ -25,11 +25,15 @@ type FilterOf<P extends ListPath> = paths[P] extends { get: { parameters: { quer
   ? Exclude<keyof NonNullable<Query>, "page" | "limit" | "cursor" | "skipCount"> & string
   : never;
 
-/** A column, a filter or a verb that the API does not have does not compile. */
-function resource<P extends ListPath>(
+/** Rows that have a health show it: whoever lists them sees what fails. */
+type ShowsHealth<P extends ListPath, C extends readonly string[]> =
+  "health" extends ColumnOf<P> ? ("health" extends C[number] ? unknown : { missing: "health" }) : unknown;
+
+/** A column, a filter or a verb that the API does not have does not compile, nor a list without its health. */
+function resource<P extends ListPath, const C extends readonly ColumnOf<P>[]>(
   name: string,
   path: P,
-  columns: readonly ColumnOf<P>[],
+  columns: C & ShowsHealth<P, C>,
   filters: readonly FilterOf<P>[] = [],
   verbs: readonly VerbOf<P>[] = [],
 ): Resource {
@@ -46,7 +50,7 @@ export const resources: readonly Resource[] = [
   resource("audit-alerts", "/api/v1/audit-logs/alerts", ["id", "name", "status", "template", "firedCount", "lastFiredAt", "lastError"], ["orgId"], all),
   resource("audit-exports", "/api/v1/audit-logs/exports", ["id", "orgId", "status", "rows", "parts", "createdAt", "expiresAt"], ["orgId"], ["get", "create", "delete"]),
   resource("audit-logs", "/api/v1/audit-logs/logs", ["timestamp", "user", "action", "resource", "result", "ipAddress"], ["orgId", "user", "actorId", "actorType", "target", "ipAddress", "network", "sessionId", "excludeActions", "action", "actions", "category", "result", "resource", "resourceId", "resourceType", "from", "to"], ["get"]),
-  resource("audit-streams", "/api/v1/audit-logs/streams", ["id", "name", "type", "status", "lagRows", "lastError"], ["orgId"], all),
+  resource("audit-streams", "/api/v1/audit-logs/streams", ["id", "name", "type", "status", "health", "lagRows", "lastError"], ["orgId"], all),
   resource("checkpoints", "/api/v1/audit-logs/checkpoints", ["orgId", "chainId", "seq", "checksum", "createdAt"], ["orgId"]),
   resource("dead-letters", "/api/v1/webhooks/dead-letters", ["id", "webhookId", "event", "reason", "attempts", "createdAt"], ["orgId", "webhookId"]),
   resource("deliveries", "/api/v1/webhooks/{id}/deliveries", ["id", "event", "status", "attempt", "responseStatus", "createdAt"], ["status", "event", "eventId", "answer", "from", "to"]),
@@ -54,14 +58,14 @@ export const resources: readonly Resource[] = [
   resource("device-groups", "/api/v1/device-groups", ["id", "name", "siteId", "orgId"], ["orgId", "siteId", "search"], all),
   resource("device-logs", "/api/v1/devices/{id}/diagnostic-logs", ["timestamp", "level", "component", "message"], ["level", "component", "since", "until", "search"]),
   resource("devices", "/api/v1/devices", ["id", "hostname", "os", "agentVersion", "status", "lastSeenAt"], ["orgId", "siteId", "groupId", "status", "os", "arch", "agentVersion", "agentVersionRange", "updateState", "label", "hardwareId", "serialNumber", "address", "seenAfter", "seenBefore", "enrollmentKeyId", "search", "sort"], ["get", "update", "delete"]),
-  resource("directories", "/api/v1/directories", ["id", "name", "status", "preset", "defaultRoleId"], ["orgId", "scope"], all),
+  resource("directories", "/api/v1/directories", ["id", "name", "status", "health", "preset", "defaultRoleId"], ["orgId", "scope"], all),
   resource("enrollment-keys", "/api/v1/enrollment-keys", ["id", "name", "usageCount", "maxUsage", "expiresAt"], ["orgId", "expired"], ["get", "create", "delete"]),
   resource("event-deliveries", "/api/v1/events/{id}/deliveries", ["id", "webhookId", "status", "attempt", "responseStatus", "createdAt"], ["orgId", "status"]),
   resource("events", "/api/v1/events", ["id", "type", "timestamp", "source"], ["orgId", "type", "id", "from", "to"], ["get", "create"]),
   resource("log-usage", "/api/v1/platform/log-usage", ["orgId", "day", "rows", "bytes", "refusedRequests"], ["day", "refused"], []),
   resource("organizations", "/api/v1/orgs/organizations", ["id", "name", "slug", "status", "type", "partnerId"], ["partnerId", "search"], all),
   resource("partners", "/api/v1/orgs/partners", ["id", "name", "slug", "status", "plan"], ["search"], all),
-  resource("portal-links", "/api/v1/webhooks/portal-links", ["id", "name", "capabilities", "expiresAt", "openedAt", "revokedAt"], ["orgId"], ["create"]),
+  resource("portal-links", "/api/v1/webhooks/portal-links", ["id", "name", "capabilities", "expiresAt", "openedAt", "revokedAt"], ["orgId"], ["create", "delete"]),
   resource("replays", "/api/v1/webhooks/{id}/replays", ["id", "status", "queued", "skipped", "createdAt", "finishedAt"]),
   resource("roles", "/api/v1/roles", ["id", "key", "name", "scope"], ["partnerId", "orgId", "scope"], all),
   resource("rollout-devices", "/api/v1/agent-versions/rollouts/{id}/devices", ["deviceId", "fromVersion", "version", "state", "reason"], ["state", "reason"]),
@@ -73,7 +77,7 @@ export const resources: readonly Resource[] = [
   resource("sites", "/api/v1/orgs/sites", ["id", "name", "timezone", "orgId"], ["orgId", "search"], all),
   resource("sso-attempts", "/api/v1/sso/attempts", ["id", "createdAt", "kind", "outcome", "step", "reason", "email"], [], ["get"]),
   resource("sso-domains", "/api/v1/sso/domains", ["id", "domain", "verifiedAt", "lastError"], ["orgId", "scope"], ["create", "delete"]),
-  resource("sso-providers", "/api/v1/sso/providers", ["id", "name", "type", "status", "enforceSSO"], ["orgId", "scope"], all),
+  resource("sso-providers", "/api/v1/sso/providers", ["id", "name", "type", "status", "health", "enforceSSO"], ["orgId", "scope"], all),
   resource("users", "/api/v1/users", ["id", "email", "name", "role", "status", "lastLoginAt"], ["partnerId", "orgId", "role", "status", "search"], ["get", "create", "update", "delete"]),
   resource("webhooks", "/api/v1/webhooks", ["id", "name", "url", "status", "health", "events", "successCount", "failureCount"], ["orgId", "status", "search"], all),
 ];

@@ -70,6 +70,11 @@ describe("wrong usage exits with 2 and suggests what was meant", () => {
     [["keys", "rotate"], "missing required argument 'id'"],
     [["keys", "rotate", "id", "--kind", "door"], "--kind is one of api, principal, enrollment"],
     [["webhooks", "listen", "--cert", "a.pem"], "--cert and --key go together"],
+    [["webhooks", "event-types", "list", "--source", "own"], "--source takes custom, platform, posted"],
+    [["webhooks", "event-types", "create", "custom.a", "descripton=A"], 'did you mean "description"?'],
+    [["webhooks", "event-types", "create", "custom.a", "--schema", "none.json"], "none.json cannot be read"],
+    [["create", "sites", "--file", "none.json"], "none.json cannot be read"],
+    [["webhooks", "event-types", "update"], "missing required argument 'type'"],
     [["completion", "elvish"], "no completion for elvish"],
     [["releases", "sync", "npm"], "a source is one of github, directory"],
     [["releases", "promote", "1.4.0", "--component", "door"], "--component is one of agent, watchdog, helper"],
@@ -143,6 +148,8 @@ describe("without a terminal", () => {
     ["POST /api/v1/directories/{id}/tokens", ["directory", "rotate-token", "some-id"]],
     ["DELETE /api/v1/directories/{id}/tokens", ["directory", "revoke-tokens", "some-id"]],
     ["POST /api/v1/directories/{id}/status", ["directory", "pause", "some-id"]],
+    ["POST /api/v1/webhooks/event-types", ["webhooks", "event-types", "create", "custom.a", "description=A"]],
+    ["PATCH /api/v1/webhooks/event-types", ["webhooks", "event-types", "update", "custom.a", "archived:=true"]],
   ];
   const isGuarded = (operation: string) => (access[operation]?.effects ?? []).length > 0;
 

@@ -443,6 +443,45 @@ describe("muster webhooks listen", () => {
   });
 });
 
+it("muster webhooks event-types defines, lists and archives own event types", async () => {
+  const file = join(folder, "order.schema.json");
+  await writeFile(file, JSON.stringify({ type: "object", required: ["total"] }));
+  const types = ["webhooks", "event-types"];
+  const create = [...types, "create", "custom.cli_order", "description=An order", "--org", orgId];
+  expect(await muster([...create, "--schema", file, 'example:={"total":1}'])).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^type +custom\.cli_order\n[\s\S]*source +custom\n/),
+  });
+  expect(await muster(create)).toMatchObject({ code: 1, stderr: expect.stringContaining("event_type_exists") });
+  const posting = ["create", "events", "type=custom.cli_order", "data:={}", "--org", orgId];
+  expect(await muster(posting)).toMatchObject({ code: 1, stderr: expect.stringContaining("\n  data") });
+  expect(await json([...types, "update", "custom.cli_order", "archived:=true", "--org", orgId])).toMatchObject({
+    archived: true,
+    schema: { required: ["total"] },
+  });
+  expect((await muster([...types, "list", "--org", orgId])).stdout).toMatch(
+    /^TYPE +DESCRIPTION +VERSION +SCHEMA +ARCHIVED\ncustom\.cli_order +An order +- +yes +true\n$/,
+  );
+  const platform = await json<{ type: string }[]>([...types, "list", "--source", "platform"]);
+  expect(platform.map(({ type }) => type)).toContain("device.online");
+  await writeFile(file, "{");
+  expect(await muster([...types, "update", "custom.cli_order", "--schema", file])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining(`"${file}" is not JSON`),
+  });
+});
+
+it("muster create portal-links prints the address with its code once", async () => {
+  const created = await json(["create", "portal-links", "--org", orgId, "name=Developers", "--yes"]);
+  expect(created.portalUrl).toMatch(new RegExp(`/portal/${created.id}#code=`));
+  const listed = await muster(["get", "portal-links", "--org", orgId]);
+  expect(listed).toMatchObject({ code: 0, stdout: expect.stringContaining(String(created.id)) });
+  expect(listed.stdout).not.toContain("#code=");
+  expect(await muster(["delete", "portal-links", String(created.id), "--yes"])).toMatchObject({ code: 0 });
+  const [row] = await json<{ revokedAt: string | null }[]>(["get", "portal-links", "--org", orgId]);
+  expect(row?.revokedAt).toEqual(expect.any(String));
+});
+
 it("completion for bash offers resources and filters", async () => {
   const script = `muster() { "${process.execPath}" "${program}" "$@"; }
 source <(muster completion bash)

@@ -7,6 +7,7 @@ import { csvWriter } from "../csv.ts";
 import { done, exits, Failure, wrongUsage } from "../failure.ts";
 import { bodyOf, checkFields, idAndFilters, type JsonObject, jsonOf } from "../fields.ts";
 import type { Globals, Io } from "../io.ts";
+import { messageOf } from "../message-of.ts";
 import { promptOf } from "../prompt.ts";
 import { type Resource, resourceOf } from "../resources.ts";
 import { recordText, tableWriter } from "../table.ts";
@@ -111,14 +112,23 @@ export function show(io: Io, { json }: Globals, record: object): void {
 
 export type BodyOptions = Globals & { org?: string; file?: string };
 
+/** Throws a Failure for a file that cannot be read. */
+export async function textOfFile(file: string): Promise<string> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    throw wrongUsage(`${file} cannot be read: ${messageOf(error)}`);
+  }
+}
+
 /** The body that arguments and file spell, with fields of the operation only. */
-async function bodyFrom(
+export async function bodyFrom(
   io: Io,
   operation: Operation,
   fields: readonly string[],
   { org, file }: BodyOptions,
 ): Promise<JsonObject> {
-  const content = file === undefined ? "{}" : file === "-" ? await text(io.stdin) : await readFile(file, "utf8");
+  const content = file === undefined ? "{}" : file === "-" ? await text(io.stdin) : await textOfFile(file);
   const start = jsonOf(content, file ?? "");
   if (typeof start !== "object" || start === null || Array.isArray(start))
     throw wrongUsage(`${file} holds no JSON object`);
