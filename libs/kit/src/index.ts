@@ -131,6 +131,7 @@ export {
   webUrl,
 } from "./settings/setting-formats.ts";
 export { noteExemplar } from "./telemetry/exemplars.ts";
+export { setByHealth } from "./telemetry/health-gauge.ts";
 export { createLogger, type Logger } from "./telemetry/logger.ts";
 export { counter, gauge, histogram } from "./telemetry/metrics.ts";
 export {

@@ -30,6 +30,7 @@ import { followDevices } from "./events/devices.ts";
 import { announceTenant } from "./events/tenants.ts";
 import { bootstrapAdministrator } from "./jobs/bootstrap.ts";
 import { startEdgeCleanup } from "./jobs/edge-cleanup.ts";
+import { startHealthGauges } from "./jobs/health-gauges.ts";
 import { startNotifications } from "./jobs/notifications.ts";
 import { startPendingRoles } from "./jobs/pending-roles.ts";
 import { startMail } from "./jobs/send-mail.ts";
@@ -103,6 +104,8 @@ await runService({
     process.onStop("single sign-on clean-up", () => ssoCleanup.stop());
     const pendingRoles = startPendingRoles({ db, now, log });
     process.onStop("pending roles", () => pendingRoles.stop());
+    const healthGauges = startHealthGauges({ db, log, now });
+    process.onStop("gauges of health", () => healthGauges.stop());
     const purges = startPurges({ db, service: "identity", log, plan: purgePlan });
     process.onStop("purges", () => purges.stop());
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { openDatabase, sql } from "@muster/db";
-import { AppError, type Caller, createLogger, secretBox, systemCaller, uuidv7 } from "@muster/kit";
+import { AppError, type Caller, createLogger, gauge, secretBox, systemCaller, uuidv7 } from "@muster/kit";
 import { StreamService } from "@muster/proto/muster/audit/v1/stream_pb";
 import { register, toAppError } from "@muster/rpc";
 import { reencrypt } from "@muster/service";
@@ -15,6 +15,7 @@ import { sealMessages } from "../events/sealer.ts";
 import { streamService } from "../rpc/stream.ts";
 import { sealedAt, sealedColumns, secretPurposes } from "../store/sealed-columns.ts";
 import { auditDatabase, auditMessage, readerOf } from "../testing/audit.ts";
+import { measureStreams } from "./stream-gauges.ts";
 import { advanceStream, type StreamerDeps, startStreamer } from "./streamer.ts";
 
 const keys = `k1:${Buffer.alloc(32, 7).toString("base64")}`;
@@ -324,6 +325,25 @@ describe("a stream", () => {
     expect((await stateOf(admin, stream?.id ?? ""))?.lagSeconds).toBeGreaterThanOrEqual(0);
     while (await advanceStream(deps));
     expect(seqsOf(stream?.id ?? "")).toEqual([5]);
+  });
+
+  it("is counted by its health", async () => {
+    const { admin } = await organization(1);
+    const { stream } = await client(admin).createStream({ ...toWebhook, fromStart: false });
+    const id = stream?.id ?? "";
+    const counts = async (failures: number): Promise<Record<string, number>> => {
+      await database.db.tx(system, (tx) =>
+        tx.execute(sql`UPDATE audit_streams SET failures = ${failures} WHERE id = ${id}`),
+      );
+      await measureStreams(database.db);
+      const { values } = await gauge("muster_audit_streams", "", ["health"]).get();
+      return Object.fromEntries(values.map(({ labels, value }) => [labels.health, value]));
+    };
+    const { healthy = 0, slow = 0, failing = 0, unreachable = 0 } = await counts(0);
+    const others = { healthy: healthy - 1, slow };
+    expect(await counts(1)).toEqual({ ...others, failing: failing + 1, unreachable });
+    expect(await counts(8)).toEqual({ ...others, failing, unreachable: unreachable + 1 });
+    await client(admin).deleteStream({ id });
   });
 
   it("waits when a batch is refused, sends the same batch again, and loses nothing", async () => {

@@ -1,5 +1,5 @@
 import type { Database } from "@muster/db";
-import { counter, createCounts, gauge, type Logger, ownMeta, sleep, systemCaller } from "@muster/kit";
+import { counter, createCounts, type Logger, ownMeta, sleep, systemCaller } from "@muster/kit";
 import { auditEvent } from "@muster/service";
 import { pushTimeoutMs } from "../clients/webhook-pushes.ts";
 import { type SendDeps, type Sent, sendBatch } from "../commands/send-batch.ts";
@@ -15,8 +15,8 @@ import {
   settleRefused,
   settleTaken,
   settleUnsent,
-  worstLag,
 } from "../store/streams.ts";
+import { startStreamGauges } from "./stream-gauges.ts";
 
 export type StreamerDeps = SendDeps & {
   db: Database;
@@ -37,11 +37,6 @@ const rowsCounter = counter("muster_audit_stream_rows_sent_total", "Rows that st
 const refusedCounter = counter(
   "muster_audit_stream_batches_rejected_total",
   "Batches of streams that the receiver did not accept.",
-);
-const lagRows = gauge("muster_audit_stream_lag_rows", "Rows that the stream with the largest lag has yet to send.");
-const lagSeconds = gauge(
-  "muster_audit_stream_lag_seconds",
-  "Age of the oldest row that an active stream has yet to send.",
 );
 
 /** Sends rows of chains to where their streams lead, each stream one batch at a time, until stopped. */
@@ -90,23 +85,12 @@ export function startStreamer(deps: StreamerDeps): { stop(): Promise<void> } {
     }
     await Promise.all(sending);
   };
-  const measure = async () => {
-    while (!signal.aborted) {
-      try {
-        const { rows, seconds } = await worstLag(deps.db, who);
-        lagRows.set(rows);
-        lagSeconds.set(seconds);
-      } catch (err) {
-        deps.log.warn({ err }, "the lag of streams cannot be measured now");
-      }
-      await sleep(15_000, signal);
-    }
-  };
-  const running = [hand(), measure()];
+  const gauges = startStreamGauges(deps);
+  const running = hand();
   return {
     async stop() {
       stopping.abort();
-      await Promise.all(running);
+      await Promise.all([running, gauges.stop()]);
     },
   };
 }

@@ -3,6 +3,7 @@ import type { CallContext } from "@muster/kit";
 import { visibleTo } from "@muster/service";
 import type { Bucket } from "../rules/bucket.ts";
 import type { StreamStatus, StreamType } from "../rules/stream.ts";
+import type { StreamFacts } from "../rules/stream-health.ts";
 import type { Envelope, StreamFormat } from "../rules/stream-sink.ts";
 import type { SentBatch } from "../rules/syslog.ts";
 
@@ -259,12 +260,14 @@ export async function settleRefused(tx: Tx, { id, fence }: StreamRow, refusal: R
   return rows === 1;
 }
 
-/** The longest lag of an active stream, in rows and in seconds. */
-export async function worstLag(db: Database, who: Who): Promise<{ rows: number; seconds: number }> {
-  const [row] = await db.read<{ rows: number | null; seconds: number | null }>(
+/** What the health of a stream and its lag follow from. */
+type MeasuredStream = StreamFacts & StreamLag & Pick<StreamRow, "cursor_seq">;
+
+/** All streams but those of deleted organizations. */
+export function measuredStreams(db: Database, who: Who): Promise<MeasuredStream[]> {
+  return db.read<MeasuredStream>(
     who,
-    sql`SELECT max(x.head_seq - x.cursor_seq)::float8 AS rows, max(x.lag_seconds) AS seconds
-        FROM (SELECT t.cursor_seq, ${lag} FROM audit_streams AS t WHERE t.status = 'active') AS x`,
+    sql`SELECT t.status, t.failures, t.failing_since, t.last_error, t.cursor_seq, ${lag} FROM audit_streams AS t
+        WHERE NOT EXISTS (SELECT FROM tenant n WHERE n.kind = 'organization' AND n.id = t.org_id AND n.deleted)`,
   );
-  return { rows: Math.max(0, row?.rows ?? 0), seconds: row?.seconds ?? 0 };
 }

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { sql } from "@muster/db";
-import { type Caller, uuidv7 } from "@muster/kit";
+import { type Caller, gauge, uuidv7 } from "@muster/kit";
 import { AttentionService } from "@muster/proto/muster/common/v1/attention_pb";
 import { register } from "@muster/rpc";
 import { attentionService } from "@muster/service";
 import { callers, type TestPort, testPort } from "@muster/testing";
+import { measureHealth } from "../jobs/health-gauges.ts";
 import { startTestIdentity, type TestIdentity } from "../testing/identity.ts";
 import { identityAttention } from "./attention.ts";
 
@@ -124,5 +125,44 @@ describe("what needs attention in identity", () => {
     expect(await list(admin)).toMatchObject([{ recordId: id }]);
     await signIn(id, orgId, "success", null);
     expect(await list(admin)).toEqual([]);
+  });
+});
+
+describe("metrics of health", () => {
+  const counts = async (name: string): Promise<Record<string, number>> => {
+    await measureHealth({ db: identity.db, now: () => new Date() });
+    const { values } = await gauge(name, "", ["health"]).get();
+    return Object.fromEntries(values.map(({ labels, value }) => [labels.health, value]));
+  };
+  const zero = { healthy: 0, slow: 0, failing: 0, unreachable: 0 };
+  const added = async (name: string, work: () => Promise<void>) => {
+    const before = await counts(name);
+    await work();
+    const after = await counts(name);
+    return Object.fromEntries(Object.entries(after).map(([status, count]) => [status, count - (before[status] ?? 0)]));
+  };
+
+  it("count providers by health, those that nobody uses as healthy", async () => {
+    const orgId = await identity.addOrganization(partnerId);
+    const work = async () => {
+      await provider(orgId, "fine", null);
+      await provider(orgId, "ended", -1);
+      const unused = await provider(orgId, "unused", -1);
+      await store(sql`UPDATE sso_providers SET status = 'inactive' WHERE id = ${unused}`);
+      const failing = await provider(orgId, "failing", null);
+      for (let n = 0; n < 3; n++) await signIn(failing, orgId, "failure", "token_invalid");
+    };
+    expect(await added("muster_identity_sso_providers", work)).toEqual({
+      ...zero,
+      ...{ healthy: 2, failing: 1, unreachable: 1 },
+    });
+  });
+
+  it("count directories by health", async () => {
+    const orgId = await identity.addOrganization(partnerId);
+    const work = async () => {
+      await Promise.all([directory(orgId, "refused", 5), directory(orgId, "fine", 4)]);
+    };
+    expect(await added("muster_identity_directories", work)).toEqual({ ...zero, healthy: 1, failing: 1 });
   });
 });

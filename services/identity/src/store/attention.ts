@@ -8,6 +8,9 @@ import type { ApiKeyRow } from "./api-keys.ts";
 import { directoryColumns } from "./directory/directories.ts";
 import { ownerVisibleTo } from "./sso/providers.ts";
 
+/** A caller, with or without a request. */
+type Who = Pick<CallContext, "caller" | "meta">;
+
 const ofOrganization = (orgId: string | null): Query => sql`(${orgId}::uuid IS NULL OR t.org_id = ${orgId}::uuid)`;
 
 /** The tenant that owns a row is not deleted. */
@@ -32,7 +35,7 @@ export type WatchedProvider = Pick<
   | "updated_at"
 >;
 
-const providers = (who: CallContext, orgId: string | null, where: Query, most: number): Query => sql`
+const providers = (who: Who, orgId: string | null, where: Query, most: number): Query => sql`
   SELECT t.id, t.org_id, t.partner_id, t.name, t.type, t.status, t.saml_certificates, t.saml_metadata_error,
          t.saml_metadata_at, t.updated_at
   FROM sso_providers t
@@ -42,7 +45,7 @@ const providers = (who: CallContext, orgId: string | null, where: Query, most: n
 /** Active providers that may be failing: rules/sso/provider-health.ts decides. */
 export function doubtfulProviders(
   db: Database,
-  who: CallContext,
+  who: Who,
   orgId: string | null,
   most: number,
   now: Date,
@@ -82,6 +85,19 @@ export function failingDirectories(
         ORDER BY t.created_at DESC, t.id DESC LIMIT ${most}`,
   );
 }
+
+/** How many providers there are, whatever their status. */
+export async function countKeptProviders(db: Database, who: Who): Promise<number> {
+  const [row] = await db.read<{ count: number }>(
+    who,
+    sql`SELECT count(*)::int AS count FROM sso_providers t WHERE ${ownerKept}`,
+  );
+  return row?.count ?? 0;
+}
+
+/** All directories, whatever their status. */
+export const everyDirectory = (db: Database, who: Who): Promise<DirectoryRow[]> =>
+  db.read<DirectoryRow>(who, sql`SELECT ${directoryColumns} FROM directories t WHERE ${ownerKept}`);
 
 export type EndingKey = Pick<ApiKeyRow, "id" | "org_id" | "partner_id" | "name" | "created_at"> & { expires_at: Date };
 

@@ -1,6 +1,6 @@
 import { fromBinary } from "@bufbuild/protobuf";
 import { describe, expect, it } from "@jest/globals";
-import { createLogger, healthChangedType } from "@muster/kit";
+import { createLogger, gauge, healthChangedType } from "@muster/kit";
 import { PlatformEventSchema } from "@muster/proto/muster/events/v1/platform_pb";
 import { outcome, until } from "@muster/testing";
 import { eventMessage } from "../testing/dispatcher.ts";
@@ -79,18 +79,35 @@ describe("the health of a webhook", () => {
     expect((await reported(orgId)).slice(2)).toEqual(["failing after healthy"]);
   });
 
-  it("reaches the webhooks that name the type, never by *, and never the webhook itself", async () => {
+  it("is counted, each status in its own series", async () => {
+    const { admin } = await dispatcher.organization();
+    const { id } = await dispatcher.webhook(admin, receiver);
+    const counts = async (attempts: number): Promise<Record<string, number>> => {
+      await failed(id, attempts);
+      await report();
+      const { values } = await gauge("muster_webhook_dispatcher_webhooks", "", ["health"]).get();
+      return Object.fromEntries(values.map(({ labels, value }) => [labels.health, value]));
+    };
+    const { healthy = 0, slow = 0, failing = 0, unreachable = 0 } = await counts(0);
+    const others = { healthy: healthy - 1, slow };
+    expect(await counts(5)).toEqual({ ...others, failing: failing + 1, unreachable });
+    expect(await counts(20)).toEqual({ ...others, failing, unreachable: unreachable + 1 });
+  });
+
+  it("reaches the webhooks that name the type, never by a pattern, and never the webhook itself", async () => {
     const { orgId, admin } = await dispatcher.organization();
     const events = [healthChangedType];
     const { id: failing } = await dispatcher.webhook(admin, receiver, { events: [...events, "device.online"] });
     const { id: naming } = await dispatcher.webhook(admin, receiver, { events });
     const { id: any } = await dispatcher.webhook(admin, receiver);
+    const { id: pattern } = await dispatcher.webhook(admin, receiver, { events: ["webhook.*", "device.*"] });
     await failed(failing, 5);
     await report();
     await dispatcher.matchStreamed(orgId);
     await until("the delivery", async () => (await dispatcher.deliveriesOf(naming)).length === 1);
     expect(await dispatcher.deliveriesOf(failing)).toEqual([]);
     expect(await dispatcher.deliveriesOf(any)).toEqual([]);
+    expect(await dispatcher.deliveriesOf(pattern)).toEqual([]);
     const { deliveries } = await dispatcher.deliveries(admin).listDeliveries({ webhookId: naming });
     expect(deliveries[0]?.source).toBe("platform");
     expect(JSON.parse(deliveries[0]?.payloadJson ?? "")).toMatchObject({ webhookId: failing, status: "failing" });

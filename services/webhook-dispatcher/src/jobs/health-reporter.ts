@@ -2,11 +2,12 @@ import type { Database, Tx } from "@muster/db";
 import {
   gauge,
   type Health,
+  type HealthStatus,
   healthChangedType,
-  healthStatuses,
   isUuid,
   keepWorking,
   type Logger,
+  setByHealth,
   systemCaller,
   uuidv7,
 } from "@muster/kit";
@@ -46,7 +47,7 @@ export function startHealthReporter(deps: HealthReporterDeps): { stop(): Promise
  * that differs, and lines for those that have failed for long; one process at a time.
  */
 export async function reportHealth({ db, now, thresholds }: HealthReporterDeps): Promise<void> {
-  const counts = new Map<string, number>(healthStatuses.map((status) => [status, 0]));
+  const statuses: HealthStatus[] = [];
   const who = { caller: systemCaller(service) };
   for (let afterId: string | null = null, isMore = true; isMore; ) {
     const page: readonly ReportedHealth[] | null = await db.tx(who, async (tx) => {
@@ -55,7 +56,7 @@ export async function reportHealth({ db, now, thresholds }: HealthReporterDeps):
       const rows = await webhooksWithHealth(tx, afterId, pageMost);
       for (const row of rows) {
         const health = healthOf(row, thresholds, now());
-        counts.set(health.status, (counts.get(health.status) ?? 0) + 1);
+        statuses.push(health.status);
         if (isDue(row, health, now())) await report(tx, row, health, now());
         await remind(tx, row, health, now());
       }
@@ -65,7 +66,7 @@ export async function reportHealth({ db, now, thresholds }: HealthReporterDeps):
     afterId = page.at(-1)?.id ?? null;
     isMore = page.length === pageMost;
   }
-  for (const [health, count] of counts) healthGauge.set({ health }, count);
+  setByHealth(healthGauge, statuses);
 }
 
 /** A status that comes back within minutes waits, and is reported then if it is still there. */
