@@ -17,6 +17,7 @@ import { Intake, type IntakeDeps } from "./commands/intake.ts";
 import type { IntakeThrottle } from "./commands/intake-throttle.ts";
 import { createOrganizationCache } from "./commands/organization-cache.ts";
 import { ownEvents } from "./commands/own-events.ts";
+import { boundedSchemas } from "./commands/slow-schemas.ts";
 import { healthLimits, healthThresholds, type settings } from "./config.ts";
 import { type MatcherDeps, startMatcher } from "./events/matcher.ts";
 import { startReplayer } from "./jobs/replayer.ts";
@@ -145,14 +146,15 @@ export class Dispatcher {
       retentionDays: config.WEBHOOK_RETENTION_DAYS,
       health: healthThresholds(config),
     };
+    const schemas = boundedSchemas({ log });
     const eventTypesPerOrganization = config.EVENT_TYPES_PER_ORGANIZATION;
     const limits = { timeoutMs: config.DELIVERY_TIMEOUT_MS, concurrency: config.PUSH_CONCURRENCY };
     const pushes = { egress, sinks, now, ...limits };
     return [
       register(WebhookService, webhookService(webhooks)),
       register(DeliveryService, deliveryService({ ...tenants, wake, testsPerMinute: config.WEBHOOK_TESTS_PER_MINUTE })),
-      register(EventService, eventService({ ...tenants, intake, throttle, own: ownEvents({ db, log }) })),
-      register(EventTypeService, eventTypeService({ ...tenants, eventTypesPerOrganization })),
+      register(EventService, eventService({ ...tenants, intake, throttle, own: ownEvents({ db, schemas }) })),
+      register(EventTypeService, eventTypeService({ ...tenants, schemas, eventTypesPerOrganization })),
       register(ReplayService, replayService({ ...tenants, wake })),
       register(PushService, pushService(pushes)),
       register(AttentionService, attentionService([failingWebhookSource({ db, now, health: webhooks.health })])),

@@ -1,7 +1,8 @@
 import type { Database } from "@muster/db";
-import { AppError, type CallContext, type Logger, messageOf, validationError } from "@muster/kit";
-import { compileSchema, SchemaTooSlow, type SchemaVerdict, type Validator } from "../rules/json-schema.ts";
+import { AppError, type CallContext, messageOf, validationError } from "@muster/kit";
+import { SchemaTooSlow, type SchemaVerdict, type Validator } from "../rules/json-schema.ts";
 import { type EventTypeRow, findEventType } from "../store/event-types.ts";
+import type { Schemas } from "./slow-schemas.ts";
 
 /** Checks posted events of organizations' own types. */
 export type OwnEvents = {
@@ -16,19 +17,15 @@ type Compiled = { revision: number; validate: Validator };
 
 /** Most schemas that are kept compiled. */
 const maxCompiled = 256;
-/** Milliseconds for which an organization's events with a schema are refused unread after one took too long. */
-const slowMs = 10_000;
 const tooSlow = { path: "", message: "The schema of this type takes too long" };
 
-export function ownEvents({ db, log }: { db: Database; log: Logger }): OwnEvents {
+export function ownEvents({ db, schemas }: { db: Database; schemas: Schemas }): OwnEvents {
   const compiled = new Map<string, Compiled>();
-  // By organization: a schema of each of its types, one after the other, would block the process for much longer.
-  const slowUntilMs = new Map<string, number>();
 
-  const validatorOf = ({ id, revision, schema }: EventTypeRow): Validator => {
+  const validatorOf = ({ id, revision, schema, org_id: orgId }: EventTypeRow): Validator => {
     const kept = compiled.get(id);
     if (kept?.revision === revision) return kept.validate;
-    const validate = compiledOrRefusing(schema ?? "{}");
+    const validate = compiledOrRefusing(schemas, orgId, schema ?? "{}");
     compiled.delete(id);
     compiled.set(id, { revision, validate });
     for (const oldest of compiled.keys()) {
@@ -39,15 +36,10 @@ export function ownEvents({ db, log }: { db: Database; log: Logger }): OwnEvents
   };
 
   const verdictOf = (row: EventTypeRow, dataJson: string): SchemaVerdict => {
-    const { org_id: orgId, type } = row;
-    if (performance.now() < (slowUntilMs.get(orgId) ?? 0)) return tooSlow;
-    slowUntilMs.delete(orgId);
     try {
       return validatorOf(row)(JSON.parse(dataJson));
     } catch (error) {
       if (!(error instanceof SchemaTooSlow)) throw error;
-      slowUntilMs.set(orgId, performance.now() + slowMs);
-      log.warn({ orgId, type }, "schema of an event type takes too long");
       return tooSlow;
     }
   };
@@ -64,9 +56,9 @@ export function ownEvents({ db, log }: { db: Database; log: Logger }): OwnEvents
 }
 
 /** A schema that was accepted once and cannot be compiled any more refuses every event, in words. */
-function compiledOrRefusing(schema: string): Validator {
+function compiledOrRefusing(schemas: Schemas, orgId: string, schema: string): Validator {
   try {
-    return compileSchema(schema);
+    return schemas.compile(orgId, schema);
   } catch (error) {
     if (error instanceof SchemaTooSlow) throw error;
     const message = messageOf(error);

@@ -118,6 +118,9 @@ describe("an organization's own event type", () => {
 
   it("refuses posts of a slow pattern in words and in time, and at once for a while", async () => {
     const { admin } = await dispatcher.organization();
+    const [second, plain] = ["custom.second", "custom.plain"];
+    await define(admin, withSchema(schema), second);
+    await define(admin, {}, plain);
     await define(admin, withSchema({ properties: { a: { pattern: "^(a+)+$" } } }));
     const slow = { a: `${"a".repeat(60)}!` };
     expect(await outcome(post(admin, slow))).toBe("validation_failed data");
@@ -125,14 +128,26 @@ describe("an organization's own event type", () => {
     for (let n = 0; n < 20; n += 1) expect(await outcome(post(admin, slow))).toBe("validation_failed data");
     expect(performance.now() - startedMs).toBeLessThan(1_500);
     // One slow schema after the other would block as long; a type without a schema, and others, are taken.
-    const [second, plain] = ["custom.second", "custom.plain"];
-    await define(admin, withSchema(schema), second);
-    await define(admin, {}, plain);
     expect(await outcome(post(admin, { number: 1 }, second))).toBe("validation_failed data");
     expect(await outcome(post(admin, slow, plain))).toBe("ok");
     const other = await dispatcher.organization();
     await define(other.admin, withSchema(schema));
     expect(await outcome(post(other.admin, { number: 1 }))).toBe("ok");
+  }, 20_000);
+
+  it("refuses slow schemas in time, and then those of the organization unread for a while", async () => {
+    const { admin } = await dispatcher.organization();
+    await define(admin, {}, "custom.plain");
+    const slow = withSchema({ properties: { a: { pattern: "^(a+)+$" } } }, { a: `${"a".repeat(60)}!` });
+    const startedMs = performance.now();
+    for (let n = 0; n < 20; n += 1) {
+      expect(await outcome(define(admin, slow, `custom.slow_${n}`))).toBe("validation_failed schema");
+    }
+    expect(performance.now() - startedMs).toBeLessThan(1_500);
+    expect(await outcome(update(admin, { schema }, "custom.plain"))).toBe("validation_failed schema");
+    expect(await outcome(update(admin, { version: "2" }, "custom.plain"))).toBe("ok");
+    const other = await dispatcher.organization();
+    expect(await outcome(define(other.admin, withSchema(schema)))).toBe("ok");
   }, 20_000);
 
   it("is defined once, by who may write webhooks, and leaves audit rows", async () => {

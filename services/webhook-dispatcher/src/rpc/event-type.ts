@@ -12,6 +12,7 @@ import {
 } from "@muster/proto/muster/webhook/v1/event_type_pb";
 import { callContext } from "@muster/rpc";
 import { auditEvent, checkedBefore, idempotentTx, type TenantReader } from "@muster/service";
+import type { Schemas } from "../commands/slow-schemas.ts";
 import { changeEventType, type EventTypeFields, newEventType } from "../rules/event-type.ts";
 import {
   countEventTypes,
@@ -26,20 +27,22 @@ import { listedOrganization, organizationOf, requireReader, requireWriter } from
 
 export type EventTypeDeps = TenantReader & {
   now: () => Date;
+  schemas: Schemas;
   /** Most own types of one organization. */
   eventTypesPerOrganization: number;
 };
 
 /** Own types of organizations (docs/webhooks.md#own-event-types). */
 export function eventTypeService(deps: EventTypeDeps): ServiceImpl<typeof EventTypeService> {
-  const { db, now, eventTypesPerOrganization: limit } = deps;
+  const { db, now, schemas, eventTypesPerOrganization: limit } = deps;
   return {
     async createEventType(request, handler) {
       const context = callContext(handler);
       requireWriter(context);
       const { type } = request;
-      const fields = newEventType(type, request.fields ?? create(EventTypeChangeSchema));
       const tenant = await organizationOf(deps, context, request.orgId);
+      const wanted = request.fields ?? create(EventTypeChangeSchema);
+      const fields = newEventType(type, wanted, (json) => schemas.compile(tenant.orgId, json));
       const owner = { ...tenant, createdBy: context.caller.actor.id };
       const at = now();
       const { createEventType } = EventTypeService.method;
@@ -68,7 +71,8 @@ export function eventTypeService(deps: EventTypeDeps): ServiceImpl<typeof EventT
         const stored = await lockEventType(tx, orgId, type);
         const wanted = change ?? create(EventTypeChangeSchema);
         if (!stored) throw new AppError("event_type_not_found", "Event type not found");
-        const fields = changeEventType(fieldsOf(stored), updateMask?.paths ?? [], wanted);
+        const compile = (json: string) => schemas.compile(orgId, json);
+        const fields = changeEventType(fieldsOf(stored), updateMask?.paths ?? [], wanted, compile);
         const row = await updateEventType(tx, stored.id, fields, at);
         record(tx, context, row, "webhook_event_type.update", changesOf(fieldsOf(stored), fields), at);
         return row;
