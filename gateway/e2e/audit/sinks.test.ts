@@ -96,6 +96,14 @@ describe("a stream to an HTTPS sink", () => {
     ["no URL", { url: undefined }, "url"],
     ["an unknown envelope", { envelope: "xml" }, "envelope"],
     ["an envelope of another type", { type: "webhook", envelope: "array" }, "envelope"],
+    [
+      "a role that the operator has not enabled",
+      {
+        ...{ type: "s3", url: undefined },
+        s3: { bucket: "acme", region: "eu-central-1", roleArn: "arn:aws:iam::123456789012:role/muster" },
+      },
+      "s3.roleArn",
+    ],
     ["headers of another type", { type: "webhook", headers: [{ key: "A", value: "b" }] }, "headers"],
   ])("is refused with %s, by the name of the field", async (_, change, field) => {
     const { status, body } = await create(change);

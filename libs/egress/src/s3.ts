@@ -11,7 +11,7 @@ export type BucketOptions = {
   /** Whether the bucket is named in the path instead of the host name. */
   pathStyle: boolean;
   /** Null: those of the environment (role of the pod or machine). */
-  credentials: { accessKeyId: string; secretAccessKey: string } | null;
+  credentials: { accessKeyId: string; secretAccessKey: string; sessionToken?: string | undefined } | null;
 };
 
 export type ClientOptions = {
@@ -24,6 +24,17 @@ export type ClientOptions = {
   /** Sends signed requests instead of the SDK. */
   requestHandler?: NonNullable<S3ClientConfig["requestHandler"]>;
 };
+
+/** The credentials of the environment (role of the pod or machine). Throws without any. */
+export async function environmentCredentials(region: string): Promise<NonNullable<BucketOptions["credentials"]>> {
+  const client = new S3Client({ region });
+  try {
+    const { accessKeyId, secretAccessKey, sessionToken } = await client.config.credentials();
+    return { accessKeyId, secretAccessKey, sessionToken };
+  } finally {
+    client.destroy();
+  }
+}
 
 /**
  * A client of S3 or of a compatible storage. Every request is tried `maxAttempts` times. An entry point of its own: the
@@ -47,6 +58,10 @@ export function s3Client(where: Omit<BucketOptions, "bucket">, options: ClientOp
     requestChecksumCalculation: "WHEN_REQUIRED",
     responseChecksumValidation: "WHEN_REQUIRED",
     ...(endpoint ? { endpoint } : {}),
-    ...(credentials ? { credentials } : {}),
+    ...(credentials ? { credentials: withToken(credentials) } : {}),
   });
 }
+
+/** The SDK takes an absent token, and none that is undefined. */
+const withToken = ({ sessionToken, ...key }: NonNullable<BucketOptions["credentials"]>) =>
+  sessionToken === undefined ? key : { ...key, sessionToken };

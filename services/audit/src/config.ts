@@ -145,6 +145,9 @@ export const settings = {
     .optional()
     .describe("Access key of the bucket; when empty, the environment's credentials (role of the pod or machine)."),
   STREAM_S3_SECRET_ACCESS_KEY: z.string().optional().describe("Secret of the bucket's access key."),
+  AUDIT_S3_ROLES: flag(false).describe(
+    "Whether streams write to buckets of customers on AWS by roles that this process assumes with its environment's credentials (role of the pod or machine), with the organization's id as external id.",
+  ),
   AUDIT_APPENDED_ROWS_PER_DAY: whole(100_000, 0, 100_000_000).describe(
     "Own events that an organization may append to its chain per day (UTC); beyond it they are refused with 429 until the next day.",
   ),

@@ -16,6 +16,7 @@ import { attentionService, encryptionKeys, notificationClient, runService, type 
 import type { z } from "zod";
 import { openArchive } from "./clients/archive/open.ts";
 import { checkpointsOutside } from "./clients/checkpoint-copies.ts";
+import { environmentCredentials, roles } from "./clients/role-credentials.ts";
 import { webhookPushes } from "./clients/webhook-pushes.ts";
 import { copySettings, migrations, settings, streamStorage, version, withheld } from "./config.ts";
 import { startSealer } from "./events/sealer.ts";
@@ -157,20 +158,19 @@ async function startStreams({ db, config, process }: Context, now: () => Date) {
   if (archive) process.onStop("storage of streams", () => archive.close());
   const box = secretBox(encryptionKeys(config), secretPurposes.streams);
   const replyBox = secretBox(encryptionKeys(config), secretPurposes.replies);
+  const byRole = config.AUDIT_S3_ROLES ? roles({ own: environmentCredentials, now }) : null;
+  const sending = { box, pushes, archive, roles: byRole, deployment: config.DEPLOYMENT_NAME };
   const streamer = startStreamer({
+    ...sending,
     db,
     log,
     now,
-    box,
-    pushes,
-    archive,
-    deployment: config.DEPLOYMENT_NAME,
     concurrency: config.STREAM_CONCURRENCY,
     failedAfterHours: config.STREAM_FAILED_AFTER_HOURS,
     pollMs: config.STREAM_POLL_MS,
   });
   process.onStop("streamer", () => streamer.stop());
-  return { box, replyBox, pushes, archive, deployment: config.DEPLOYMENT_NAME };
+  return { ...sending, replyBox };
 }
 
 /** Alerts, where there is an identity to send them through. */

@@ -36,7 +36,14 @@ const bucket = z.object({
   endpoint: z.string().min(1).max(2_048).optional().meta({ description: "URL of the storage; without it, AWS." }),
   prefix: z.string().max(512).optional().meta({ description: "Of every object's name; empty, or ending in a slash." }),
   pathStyle: z.boolean().optional().meta({ description: "Whether the path names the bucket instead of the host." }),
-  accessKeyId: bucketText("Access key that may put objects there, and nothing else.", 128),
+  accessKeyId: bucketText(
+    "Access key that may put objects there, and nothing else; not beside a role.",
+    128,
+  ).optional(),
+  roleArn: bucketText(
+    "Role on AWS that the deployment assumes instead, with the organization's id as external id.",
+    600,
+  ).optional(),
 });
 const status = z.enum(["active", "paused", "failed"]);
 
@@ -52,7 +59,11 @@ const stream = z
       .array(z.string())
       .meta({ description: "Names of the headers of type `https`; values are never shown." }),
     s3: z
-      .object({ ...bucket.shape, endpoint: z.string().nullable(), prefix: z.string(), pathStyle: z.boolean() })
+      .object({
+        ...bucket.shape,
+        ...{ endpoint: z.string().nullable(), prefix: z.string(), pathStyle: z.boolean() },
+        ...{ accessKeyId: z.string().nullable(), roleArn: z.string().nullable() },
+      })
       .nullable()
       .meta({ description: "Of type `s3`; the secret is never shown." }),
     hasCa: z.boolean().meta({ description: "Whether the sink's certificate must come from an uploaded authority." }),
@@ -125,7 +136,7 @@ const create = route({
         "URL of a webhook or an HTTPS sink: HTTPS, to a public host, or to a private one that the operator has opened. Of a syslog receiver: `tls://host:port`.",
     }),
     s3: bucket
-      .extend({ secretAccessKey: z.string().min(1).max(256) })
+      .extend({ secretAccessKey: z.string().min(1).max(256).optional() })
       .nullish()
       .meta({ description: "Bucket of yours, of type `s3`. The secret is sealed, and never shown again." }),
     ca: z.string().min(1).max(65_536).nullish().meta({
@@ -275,8 +286,9 @@ function streamOf(message: Stream | undefined): z.input<typeof stream> {
   };
 }
 
-function bucketOf({ bucket: name, region, endpoint, prefix, pathStyle, accessKeyId }: StreamBucket) {
-  return { bucket: name, region, endpoint: endpoint || null, prefix, pathStyle, accessKeyId };
+function bucketOf({ bucket: name, region, endpoint, prefix, pathStyle, accessKeyId, roleArn }: StreamBucket) {
+  const where = { bucket: name, region, endpoint: endpoint || null, prefix, pathStyle };
+  return { ...where, accessKeyId: accessKeyId || null, roleArn: roleArn || null };
 }
 
 export const auditStreamRoutes: readonly Route[] = [list, create, get, update, test, remove];

@@ -20,14 +20,16 @@ async function send({ url, method, headers, body }: BucketRequest) {
   return { status: answer.status, error: answer.ok ? null : `The receiver answered ${answer.status}`, body: text };
 }
 const where = () => {
-  const { bucket, region, endpoint, pathStyle, credentials } = server.options;
-  return { bucket, region, endpoint, pathStyle, prefix: "muster/", ...credentials };
+  const { bucket, region, endpoint, pathStyle } = server.options;
+  return { bucket, region, endpoint, pathStyle, prefix: "muster/" };
 };
+const put = (key: string, body: Buffer, change: object = {}) =>
+  putIntoBucket({ ...where(), ...change }, { ...server.options.credentials, ...change }, key, body, send);
 
 describe("an object in a customer's bucket", () => {
   it("is signed by the S3 client and sent by another", async () => {
     const text = '{"type":"row"}\n';
-    expect(await putIntoBucket(where(), "2026/01/31/12/a.ndjson.gz", gzipSync(text), send)).toMatchObject({
+    expect(await put("2026/01/31/12/a.ndjson.gz", gzipSync(text))).toMatchObject({
       status: 200,
       error: null,
     });
@@ -41,15 +43,16 @@ describe("an object in a customer's bucket", () => {
     ["an unknown key", { accessKeyId: "nobody" }, 403, /InvalidAccessKeyId/],
     ["a missing bucket", { bucket: "missing" }, 404, /NoSuchBucket/],
   ])("is refused with %s, and the storage's answer is kept", async (_, change, status, answer) => {
-    const pushed = await putIntoBucket({ ...where(), ...change }, "a", Buffer.from("a"), send);
+    const pushed = await put("a", Buffer.from("a"), change);
     expect([pushed.status, pushed.error]).toEqual([status, `The receiver answered ${status}`]);
     expect(pushed.body.toString()).toMatch(answer);
   });
 
   it("throws what the dispatcher threw when nothing was sent", async () => {
     const overloaded = new Error("overloaded");
-    const put = putIntoBucket(where(), "a", Buffer.from("a"), () => Promise.reject(overloaded));
-    await expect(put).rejects.toThrow("overloaded");
+    const { credentials } = server.options;
+    const unsent = putIntoBucket(where(), credentials, "a", Buffer.from("a"), () => Promise.reject(overloaded));
+    await expect(unsent).rejects.toThrow("overloaded");
   });
 });
 
@@ -90,7 +93,23 @@ describe("a bucket", () => {
     [{ accessKeyId: "" }, "s3.accessKeyId"],
     [{ secretAccessKey: "a b c" }, "s3.secretAccessKey"],
   ])("with %j is refused by the name of the field", (change, field) => {
-    expect(Object.keys(bucketErrors({ ...bucket, ...change }))).toEqual([field]);
-    expect(bucketErrors(bucket)).toEqual({});
+    expect(Object.keys(bucketErrors({ ...bucket, ...change }, true))).toEqual([field]);
+    expect(bucketErrors(bucket, false)).toEqual({});
+  });
+
+  const byRole = {
+    ...{ ...bucket, accessKeyId: "", secretAccessKey: "" },
+    roleArn: "arn:aws:iam::123456789012:role/path/muster",
+  };
+  it.each<[object, boolean, string]>([
+    [{}, false, "s3.roleArn"],
+    [{ roleArn: "muster" }, true, "s3.roleArn"],
+    [{ roleArn: "arn:aws:iam::123456789012:user/muster" }, true, "s3.roleArn"],
+    [{ accessKeyId: "AKIAEXAMPLE" }, true, "s3.accessKeyId"],
+    [{ secretAccessKey: "secret" }, true, "s3.secretAccessKey"],
+    [{ endpoint: "https://minio.example.com" }, true, "s3.endpoint"],
+  ])("by a role with %j is refused by the name of the field", (change, hasRoles, field) => {
+    expect(Object.keys(bucketErrors({ ...byRole, ...change }, hasRoles))).toEqual([field]);
+    expect(bucketErrors(byRole, true)).toEqual({});
   });
 });

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
+import type { Credentials } from "../rules/assume-role.ts";
 import type { Bucket } from "../rules/bucket.ts";
 import type { Pushed } from "./webhook-pushes.ts";
 
@@ -14,14 +15,15 @@ const contentType = "application/gzip";
  * receivers. Resolves to what the storage answered.
  */
 export async function putIntoBucket(
-  where: Bucket & { secretAccessKey: string },
+  where: Omit<Bucket, "accessKeyId" | "roleArn">,
+  credentials: Credentials,
   key: string,
   body: Buffer,
   send: SendToBucket,
 ): Promise<Pushed> {
   // Loaded only where it is used: the SDK is large.
   const { PutObjectCommand, s3Client } = await import("@muster/egress/s3");
-  const { bucket, region, endpoint, pathStyle, accessKeyId, secretAccessKey } = where;
+  const { bucket, region, endpoint, pathStyle } = where;
   const sent: { pushed: Pushed | null } = { pushed: null };
   const requestHandler = {
     async handle(request: SignedRequest) {
@@ -30,7 +32,6 @@ export async function putIntoBucket(
       return { response: { statusCode: pushed.status ?? 599, headers: {}, body: Readable.from([pushed.body]) } };
     },
   };
-  const credentials = { accessKeyId, secretAccessKey };
   const client = s3Client(
     { region, endpoint, pathStyle, credentials },
     { timeoutMs: 30_000, maxAttempts: 1, requestHandler },

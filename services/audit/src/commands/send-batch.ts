@@ -3,7 +3,9 @@ import { gzip } from "node:zlib";
 import { AppError, type RequestHeader, type SecretBox } from "@muster/kit";
 import type { Archive } from "../clients/archive/archive.ts";
 import { putIntoBucket } from "../clients/bucket.ts";
+import type { Roles } from "../clients/role-credentials.ts";
 import type { Push, Pushed, Pushes, SyslogPush } from "../clients/webhook-pushes.ts";
+import type { Credentials } from "../rules/assume-role.ts";
 import { objectKey } from "../rules/bucket.ts";
 import type { ChainRow } from "../rules/chain-row.ts";
 import { batchBody, batchEventType, batchId, batchKey } from "../rules/stream.ts";
@@ -21,6 +23,8 @@ export type SendDeps = {
   deployment: string;
   /** Null: streams to the archive are refused and not served. */
   archive: Pick<Archive, "put"> | null;
+  /** Null: buckets by a role are not served. */
+  roles: Roles | null;
 };
 
 /** The answer of the receiver; of the archive there is none. */
@@ -59,23 +63,36 @@ async function store({ archive }: SendDeps, stream: StreamRow, rows: readonly Ch
 
 /** An object of gzipped lines in the customer's bucket, by the hour of its rows. */
 async function storeInBucket(deps: SendDeps, stream: StreamRow, rows: readonly ChainRow[]): Promise<Pushed> {
-  const { id, bucket, bucket_secret_sealed: sealed } = stream;
-  if (!bucket || !sealed) throw new Error("a stream of type s3 has no bucket");
-  const secretAccessKey = deps.box.open(sealed, sealedAt.bucketSecret(id)).toString();
+  const { id, bucket, ca, partner_id: partnerId } = stream;
+  if (!bucket) throw new Error("a stream of type s3 has no bucket");
+  const attempt = stream.failures + 1;
+  const shared = {
+    ...{ id: batchId(id, rows), type: batchEventType, partnerId, secret: "", attempt },
+    possibleDuplicate: stream.is_doubtful,
+    sinkType: "s3" as const,
+  };
+  const credentials = await credentialsOf(deps, stream, shared);
+  if ("status" in credentials) return credentials;
   const body = await compress(rowLines(rows, stream.format));
-  return putIntoBucket({ ...bucket, secretAccessKey }, objectKey(rows), body, (request) =>
-    deps.pushes.push({
-      ...request,
-      id: batchId(id, rows),
-      type: batchEventType,
-      partnerId: stream.partner_id,
-      secret: "",
-      contentType: "",
-      attempt: stream.failures + 1,
-      possibleDuplicate: stream.is_doubtful,
-      sinkType: "s3",
-      ca: stream.ca ?? "",
-    }),
+  return putIntoBucket(bucket, credentials, objectKey(rows), body, (request) =>
+    deps.pushes.push({ ...request, ...shared, contentType: "", ca: ca ?? "" }),
+  );
+}
+
+type SharedPush = Omit<Push, "url" | "headers" | "contentType" | "body" | "ca" | "method">;
+
+/** The bucket's access key, or what its role grants; else what came of the request for it. */
+async function credentialsOf(deps: SendDeps, stream: StreamRow, shared: SharedPush): Promise<Credentials | Pushed> {
+  const { id, bucket, bucket_secret_sealed: sealed, org_id: externalId } = stream;
+  if (bucket && sealed) {
+    const secretAccessKey = deps.box.open(sealed, sealedAt.bucketSecret(id)).toString();
+    return { accessKeyId: bucket.accessKeyId, secretAccessKey };
+  }
+  const { region = "", roleArn = "" } = bucket ?? {};
+  const noRoles = { status: null, error: "The operator has not enabled access by role", body: Buffer.alloc(0) };
+  if (!deps.roles) return noRoles;
+  return deps.roles.of({ roleArn, region, externalId }, (request) =>
+    deps.pushes.push({ ...request, ...shared, ca: "", method: "POST" }),
   );
 }
 

@@ -10,6 +10,7 @@ import { register, toAppError } from "@muster/rpc";
 import { reencrypt } from "@muster/service";
 import { callers, type TestDatabase, type TestPort, testPort, until } from "@muster/testing";
 import { directoryArchive } from "../clients/archive/directory.ts";
+import { roles } from "../clients/role-credentials.ts";
 import type { Push, Pushed, SyslogPush } from "../clients/webhook-pushes.ts";
 import { sealMessages } from "../events/sealer.ts";
 import { streamService } from "../rpc/stream.ts";
@@ -34,6 +35,8 @@ let answer: (push: Push) => Promise<Omit<Pushed, "body"> & { body?: Buffer }> = 
   error: null,
 });
 const puts: Push[] = [];
+/** Requests for credentials of roles. */
+const assumed: Push[] = [];
 /** Requests to HTTPS sinks. */
 const posts: Push[] = [];
 const frames: SyslogPush[] = [];
@@ -56,6 +59,7 @@ beforeAll(async () => {
     },
     async push(push: Push) {
       if (push.method === "PUT") puts.push(push);
+      else if (push.sinkType === "s3") assumed.push(push);
       else if (push.sinkType === "https") posts.push(push);
       else got.push(push);
       return { body: Buffer.alloc(0), ...(await answer(push)) };
@@ -69,13 +73,15 @@ beforeAll(async () => {
     box,
     pushes,
     archive: await directoryArchive(folder, ""),
+    roles: roles({ own: async () => ({ accessKeyId: "AKIAOWN", secretAccessKey: "own" }), now }),
     deployment: "muster.local",
     concurrency: 2,
     failedAfterHours: 72,
     pollMs: 10,
   };
   const replyBox = secretBox(keys, secretPurposes.replies);
-  const rpc = { ...readerOf(database), now, box, replyBox, pushes, archive: deps.archive, deployment: "muster.local" };
+  const { archive, roles: byRole } = deps;
+  const rpc = { ...readerOf(database), now, box, replyBox, pushes, archive, roles: byRole, deployment: "muster.local" };
   port = await testPort("audit", [
     register(StreamService, streamService({ ...rpc, mfaMaxAgeMinutes: 480, streamsPerOrganization: 2 })),
   ]);
@@ -198,6 +204,70 @@ describe("a stream to a customer's bucket", () => {
         .split("\n"),
     ).toHaveLength(3);
     expect(await stateOf(admin, id)).toMatchObject({ cursorSeq: 3n, rowsSent: 3n });
+    await client(admin).deleteStream({ id });
+  });
+});
+
+describe("a stream to a bucket by a role", () => {
+  const roleArn = "arn:aws:iam::123456789012:role/muster";
+  const bucket = { bucket: "acme", region: "eu-central-1", roleArn };
+  const credentials = (minutes: number) =>
+    `<AssumeRoleResponse><AssumeRoleResult><Credentials><AccessKeyId>ASIAROLE</AccessKeyId><SecretAccessKey>s</SecretAccessKey>
+     <SessionToken>token==</SessionToken><Expiration>${new Date(Date.now() + minutes * 60_000).toISOString()}</Expiration>
+     </Credentials></AssumeRoleResult></AssumeRoleResponse>`;
+  const bySts = (reply: Omit<Pushed, "body"> & { body?: Buffer }) => async (push: Push) =>
+    push.method === "PUT" ? { status: 200, error: null } : reply;
+
+  it("assumes it with the organization as external id, once while its credentials last", async () => {
+    const { admin, orgId, partnerId } = await organization(3);
+    const created = await client(admin).createStream({ name: "Role", type: "s3", fromStart: true, bucket });
+    const id = created.stream?.id ?? "";
+    expect(created.stream?.bucket).toMatchObject({ accessKeyId: "", roleArn });
+    const [from, before] = [puts.length, assumed.length];
+    answer = bySts({ status: 200, error: null, body: Buffer.from(credentials(60)) });
+    while (await advanceStream(deps));
+    await seal(partnerId, orgId, 2);
+    while (await advanceStream(deps));
+    expect(await stateOf(admin, id)).toMatchObject({ cursorSeq: 5n, failures: 0 });
+    expect(assumed.slice(before)).toHaveLength(1);
+    const [request] = assumed.slice(before);
+    expect([request?.url, request?.ca]).toEqual(["https://sts.eu-central-1.amazonaws.com/", ""]);
+    const requested = new URLSearchParams(request?.body.toString());
+    expect([requested.get("Action"), requested.get("RoleArn"), requested.get("ExternalId")]).toEqual([
+      "AssumeRole",
+      roleArn,
+      orgId,
+    ]);
+    for (const { headers } of puts.slice(from)) {
+      const named = Object.fromEntries(headers.map(({ key, value }) => [key, value]));
+      expect(named.authorization).toContain("Credential=ASIAROLE/");
+      expect(named["x-amz-security-token"]).toBe("token==");
+    }
+    answer = async () => ({ status: 200, error: null });
+    await client(admin).deleteStream({ id });
+  });
+
+  it.each<[string, Omit<Pushed, "body"> & { body?: Buffer }, RegExp]>([
+    [
+      "a refusal",
+      { status: 403, error: "The receiver answered 403", body: Buffer.from("<Code>AccessDenied</Code>") },
+      /403.*AccessDenied/,
+    ],
+    ["no credentials", { status: 200, error: null, body: Buffer.from("<html>") }, /no credentials/],
+  ])("fails with %s, says so, and puts nothing", async (_, reply, text) => {
+    const { admin } = await organization(3);
+    const id =
+      (await client(admin).createStream({ name: "Role", type: "s3", fromStart: true, bucket })).stream?.id ?? "";
+    const from = puts.length;
+    answer = bySts(reply);
+    while (await advanceStream(deps));
+    expect(await stateOf(admin, id)).toMatchObject({
+      cursorSeq: 0n,
+      failures: 1,
+      lastError: expect.stringMatching(text),
+    });
+    expect(puts).toHaveLength(from);
+    answer = async () => ({ status: 200, error: null });
     await client(admin).deleteStream({ id });
   });
 });

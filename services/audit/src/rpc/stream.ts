@@ -46,6 +46,8 @@ export type StreamDeps = TenantReader & {
   deployment: string;
   /** Null: streams to the archive are refused. */
   archive: SendDeps["archive"];
+  /** Null: buckets by a role are refused. */
+  roles: SendDeps["roles"];
   mfaMaxAgeMinutes: number;
   /** Streams that an organization may have. */
   streamsPerOrganization: number;
@@ -83,7 +85,8 @@ function streamCreation(deps: StreamDeps): Pick<Handlers, "createStream"> {
       const context = callContext(handler);
       writer(deps, context);
       const orgId = await organizationOf(deps, context, request.orgId);
-      const fields = newStream({ ...request, bucket: bucketOf(request.bucket) }, deps.archive !== null);
+      const has = { archive: deps.archive !== null, roles: deps.roles !== null };
+      const fields = newStream({ ...request, bucket: bucketOf(request.bucket) }, has);
       const { partnerId } = await tenantOfChain(db, context, orgId);
       if (!partnerId || (await isDeleted(db, context, orgId))) {
         throw new AppError("organization_not_found", "Organization not found");
@@ -195,8 +198,9 @@ async function checkedUrl({ pushes }: StreamDeps, context: CallContext, fields: 
 
 function bucketOf(message: StreamBucket | undefined): StreamFields["bucket"] {
   if (!message) return null;
-  const { bucket, region, endpoint, prefix, pathStyle, accessKeyId, secretAccessKey } = message;
-  return { bucket, region, endpoint: endpoint || null, prefix, pathStyle, accessKeyId, secretAccessKey };
+  const { bucket, region, endpoint, prefix, pathStyle, accessKeyId, secretAccessKey, roleArn } = message;
+  const where = { bucket, region, endpoint: endpoint || null, prefix, pathStyle };
+  return { ...where, accessKeyId, secretAccessKey, ...(roleArn === "" ? {} : { roleArn }) };
 }
 
 function withoutSecret({ secretAccessKey: _, ...bucket }: NonNullable<StreamFields["bucket"]>): Bucket {
@@ -261,7 +265,8 @@ function sealedFields(box: SecretBox, id: string, { type, url, headers, bucket }
   const sealed = (text: string, location: string) => box.seal(Buffer.from(text), location);
   return {
     url_sealed: url === "" ? null : sealed(url, sealedAt.url(id)),
-    bucket_secret_sealed: bucket ? sealed(bucket.secretAccessKey, sealedAt.bucketSecret(id)) : null,
+    bucket_secret_sealed:
+      bucket && bucket.roleArn === undefined ? sealed(bucket.secretAccessKey, sealedAt.bucketSecret(id)) : null,
     secret_sealed: type === "webhook" ? sealed(secret, sealedAt.secret(id)) : null,
     headers_sealed: type === "https" ? sealed(JSON.stringify(headers), sealedAt.headers(id)) : null,
   };

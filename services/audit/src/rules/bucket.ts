@@ -1,6 +1,6 @@
 import type { FieldErrors } from "@muster/kit";
 
-/** Where a customer's bucket is; its secret is sealed. */
+/** Where a customer's bucket is; the secret of its key is sealed. */
 export type Bucket = {
   bucket: string;
   region: string;
@@ -9,9 +9,14 @@ export type Bucket = {
   /** Of every object's name: empty, or ending in a slash. */
   prefix: string;
   pathStyle: boolean;
+  /** Empty with a role. */
   accessKeyId: string;
+  /** The role that this service assumes to write there, instead of an access key. */
+  roleArn?: string;
 };
 
+const key = { accessKeyId: "", secretAccessKey: "" } as const;
+const role = /^arn:aws[a-z-]{0,20}:iam::\d{12}:role\/[\w+=,.@/-]{1,512}$/;
 const forms = {
   bucket: [/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, "3 to 63 letters a-z, digits, dots and hyphens"],
   region: [/^[a-z0-9-]{1,32}$/, "1 to 32 letters a-z, digits and hyphens"],
@@ -21,14 +26,22 @@ const forms = {
 } as const;
 
 /** What is wrong with a bucket, by field. Its address is checked elsewhere. */
-export function bucketErrors(bucket: Bucket & { secretAccessKey: string }): FieldErrors {
+export function bucketErrors(bucket: Bucket & { secretAccessKey: string }, hasRoles: boolean): FieldErrors {
   const errors: FieldErrors = {};
+  const { roleArn } = bucket;
   for (const [field, [form, text]] of Object.entries(forms) as [keyof typeof forms, readonly [RegExp, string]][]) {
-    if (!form.test(bucket[field])) errors[`s3.${field}`] = [text];
+    const isOfKey = field in key;
+    if (roleArn !== undefined && isOfKey && bucket[field] !== "") errors[`s3.${field}`] = ["Not beside a role"];
+    if (!(roleArn !== undefined && isOfKey) && !form.test(bucket[field])) errors[`s3.${field}`] = [text];
+  }
+  if (roleArn !== undefined) {
+    if (!hasRoles) errors["s3.roleArn"] = ["The operator has not enabled access by role"];
+    else if (!role.test(roleArn)) errors["s3.roleArn"] = ["arn:aws:iam::<account>:role/<name>"];
+    if (bucket.endpoint !== null) errors["s3.endpoint"] = ["Only with an access key"];
   }
   if (/(^|\/)\.{1,2}\//.test(bucket.prefix)) errors["s3.prefix"] = [forms.prefix[1]];
   const { endpoint } = bucket;
-  if (endpoint !== null && !isOrigin(endpoint)) errors["s3.endpoint"] = ["A URL without path and query"];
+  if (endpoint !== null && !isOrigin(endpoint)) errors["s3.endpoint"] ??= ["A URL without path and query"];
   return errors;
 }
 

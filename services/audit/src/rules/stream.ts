@@ -51,14 +51,14 @@ export const batchRows = 100;
 const batchBytes = 262_144;
 
 /** The fields of a new stream. Throws `validation_failed` naming each bad field; the URL is validated elsewhere. */
-export function newStream(input: StreamInput, hasArchive: boolean): StreamFields {
-  const errors: FieldErrors = { ...requestHeaderErrors(input.headers), ...sinkErrors(input) };
+export function newStream(input: StreamInput, has: { archive: boolean; roles: boolean }): StreamFields {
+  const errors: FieldErrors = { ...requestHeaderErrors(input.headers), ...sinkErrors(input, has.roles) };
   const name = input.name.trim();
   const nameProblem = nameError(name);
   if (nameProblem) errors.name = [nameProblem];
   const type = streamTypes.find((allowed) => allowed === input.type);
   if (!type) errors.type = [`One of ${streamTypes.join(", ")}`];
-  if (type === "archive" && !hasArchive) errors.type = ["No storage is configured for streams"];
+  if (type === "archive" && !has.archive) errors.type = ["No storage is configured for streams"];
   const hasUrl = type === "webhook" || type === "https" || type === "syslog";
   if (type && !hasUrl && input.url !== "") errors.url = ["Only for a webhook, https or syslog"];
   if (hasUrl && input.url === "") errors.url = ["Required"];
@@ -87,11 +87,11 @@ export function newStream(input: StreamInput, hasArchive: boolean): StreamFields
 }
 
 /** What is wrong with the fields of some types of sinks. */
-function sinkErrors({ type, url, bucket, ca }: StreamInput): FieldErrors {
+function sinkErrors({ type, url, bucket, ca }: StreamInput, hasRoles: boolean): FieldErrors {
   const errors: FieldErrors = {};
   if (type === "s3" && !bucket) errors.s3 = ["Required"];
   if (type !== "s3" && bucket) errors.s3 = ["Only for s3"];
-  if (type === "s3" && bucket) Object.assign(errors, bucketErrors(bucket));
+  if (type === "s3" && bucket) Object.assign(errors, bucketErrors(bucket, hasRoles));
   if (type === "syslog" && url !== "" && !/^tls:\/\/[^/?#@\s]+:\d{1,5}$/.test(url)) errors.url = ["tls://host:port"];
   if (ca !== "" && !["https", "s3", "syslog"].includes(type)) errors.ca = ["Only for https, s3 or syslog"];
   else if (ca !== "" && caError(ca)) errors.ca = [caError(ca) ?? ""];
