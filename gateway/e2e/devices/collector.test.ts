@@ -48,7 +48,7 @@ const config = () => ({
     otlphttp: {
       endpoint: `${cluster.url}/api/v1/agents/${agent.deviceId}/otlp`,
       headers: { Authorization: `Bearer ${agent.token}` },
-      sending_queue: { storage: "file_storage" },
+      sending_queue: { storage: "file_storage", batch: { max_size: 5_000 } },
     },
   },
   service: {
