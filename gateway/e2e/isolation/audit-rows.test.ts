@@ -28,7 +28,10 @@ type Row = {
   ip_address: string | null;
   session_id: string | null;
   details: { keyPrefix?: string; changes?: { before: object; after: object } };
+  targets: { type: string; id: string; name: string | null }[] | null;
 };
+/** Records whose names the service that changes something knows. */
+const named = ["api_key", "device", "service_principal", "user", "webhook"];
 
 /** Rows of directories are looked at in e2e/directory. */
 const changing = routes.filter(({ method, dialect }) => method !== "GET" && dialect === undefined);
@@ -155,6 +158,7 @@ describe("an operation", () => {
     const tenant = done.target ?? tenantOf(subject, done);
     expect([entry.org_id, entry.partner_id]).toEqual([tenant.orgId, tenant.partnerId]);
     expect(changesProblem(entry)).toBeNull();
+    expect((entry.targets ?? []).filter(({ type, name }) => named.includes(type) && name === null)).toEqual([]);
   });
 
   it.each(onRecords)("%s leaves none when it is refused by tenant", async (_key, subject) => {
