@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { portalCapabilities } from "@muster/kit";
 import { type Api, api } from "../support/client.ts";
 import { newKey } from "../support/keys.ts";
 import { ownTenant } from "../support/own-tenant.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 import { auditRows, fieldsOf } from "../support/tenant-with-admins.ts";
-import { signedInAs } from "../support/users.ts";
+import { newOrganization, signedInAs } from "../support/users.ts";
 
 const { cluster, tenant, call } = ownTenant();
 let receiver: Receiver;
@@ -125,6 +126,39 @@ describe("a portal link", () => {
     expect(refused.body.code).toBe("user_session_required");
     const viewer = await opened();
     expect(await status(viewer.portal.call("POST", path))).toBe(404);
+  });
+
+  it("reads own event types, subscribes to them, and finds nothing of another organization", async () => {
+    const { portal } = await opened({ capabilities: portalCapabilities.filter((each) => each !== "reveal_secrets") });
+    const own = { type: "custom.portal_order", description: "An order." };
+    expect((await call("POST", "/webhooks/event-types", own)).status).toBe(201);
+    const { body } = await portal.call("GET", "/webhooks/event-types?source=custom");
+    expect((body.data as { type: string }[]).map(({ type }) => type)).toEqual([own.type]);
+    const made = await portal.call("POST", "/webhooks", { name: "Own", url: receiver.url, events: [own.type] });
+    expect(made.status).toBe(201);
+    const orgId = await newOrganization(cluster, tenant.partnerId);
+    const wanted = { name: "Theirs", url: receiver.url, events: ["*"] };
+    const theirs = await tenant.partnerAdmin.api.call("POST", "/webhooks", { ...wanted, orgId });
+    const other = String(theirs.body.id);
+    const elsewhere = `orgId=${orgId}`;
+    const foreign: [method: string, path: string, body?: object][] = [
+      ["GET", `/webhooks/${other}`],
+      ["PATCH", `/webhooks/${other}`, { name: "Mine" }],
+      ["DELETE", `/webhooks/${other}`],
+      ["POST", `/webhooks/${other}/rotate-secret`, {}],
+      ["POST", `/webhooks/${other}/test`, {}],
+      ["POST", `/webhooks/${other}/replay`, { since: "2026-01-01T00:00:00Z", deliveryStatus: "missing" }],
+      ["GET", `/webhooks/${other}/deliveries`],
+      ["GET", `/webhooks/${other}/replays`],
+      ["GET", `/webhooks/dead-letters?webhookId=${other}`],
+      ["GET", `/webhooks/event-types?source=custom&${elsewhere}`],
+      ["GET", `/webhooks?${elsewhere}`],
+      ["POST", "/webhooks", { ...wanted, orgId }],
+    ];
+    for (const [method, path, body] of foreign) {
+      expect([method, path, await status(portal.call(method, path, body))]).toEqual([method, path, 404]);
+    }
+    expect(await status(tenant.partnerAdmin.api.call("GET", `/webhooks/${other}`))).toBe(200);
   });
 
   it("counts requests of its session by the hour, as those of a user's", async () => {

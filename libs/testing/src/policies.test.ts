@@ -54,7 +54,7 @@ const ofPortal = [
   .map((name) => `webhook_${name}`)
   .concat("webhooks")
   .flatMap((table) => [`${table}_portal`, `${table}_portal_read`]);
-ownConditions["webhook-dispatcher"] = ["tenant_portal", ...ofPortal];
+ownConditions["webhook-dispatcher"] = ["tenant_portal", "webhook_event_types_portal", ...ofPortal];
 
 const isNamed = ({ scope }: Policy) => /^[a-z]+$/.test(scope);
 

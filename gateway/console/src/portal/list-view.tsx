@@ -1,15 +1,16 @@
 import { useState } from "react";
-import { useGet, useList } from "../api/queries.ts";
-import { Section } from "../parts/facts.tsx";
+import { useList } from "../api/queries.ts";
 import { MoreRows } from "../parts/more-rows.tsx";
 import { PlainTable } from "../parts/plain-table.tsx";
 import { EmptyState, ListState } from "../parts/states.tsx";
 import { Status } from "../parts/status.tsx";
+import { AllDeadLetters } from "./dead-letters.tsx";
+import { EventTypes } from "./event-types.tsx";
 import { NewWebhookForm } from "./new-webhook-form.tsx";
 import { SecretShown } from "./secret-shown.tsx";
 import { At, Head, type ViewProps } from "./view-parts.tsx";
 
-/** The organization's webhooks, and the events that they can receive. */
+/** The organization's webhooks, what they could not deliver, and the events that they can receive. */
 export function ListView({ may, go }: ViewProps) {
   const list = useList("/api/v1/webhooks", {}, { everyMs: 5_000 });
   const [isMaking, setMaking] = useState(false);
@@ -27,7 +28,7 @@ export function ListView({ may, go }: ViewProps) {
         <EmptyState title="There is no webhook yet." />
       </ListState>
       {list.rows.length > 0 ? (
-        <PlainTable columns={["Name", "Address", "Status", "Last delivery"]}>
+        <PlainTable columns={["Name", "Address", "Status", "Health", "Last delivery"]}>
           {list.rows.map((row) => (
             <tr key={row.id}>
               <td>
@@ -40,6 +41,9 @@ export function ListView({ may, go }: ViewProps) {
                 <Status of={row.status} />
               </td>
               <td>
+                <Status of={row.health.status} />
+              </td>
+              <td>
                 <At time={row.lastDeliveryAt} />
               </td>
             </tr>
@@ -47,29 +51,12 @@ export function ListView({ may, go }: ViewProps) {
         </PlainTable>
       ) : null}
       <MoreRows of={list}>More webhooks</MoreRows>
-      <EventTypes />
+      <AllDeadLetters may={may} go={go} nameOf={(id) => list.rows.find((each) => each.id === id)?.name ?? id} />
+      <EventTypes go={go} />
       {isMaking ? <NewWebhookForm onClose={() => setMaking(false)} onMade={setSecret} /> : null}
       {secret === null ? null : (
         <SecretShown title="The webhook is active" secret={secret} onClose={() => setSecret(null)} />
       )}
     </>
-  );
-}
-
-function EventTypes() {
-  const types = useGet("/api/v1/webhooks/event-types");
-  return (
-    <Section title="Event types">
-      <PlainTable columns={["Type", "When it is sent"]}>
-        {(types.data?.data ?? []).map(({ type, description }) => (
-          <tr key={type}>
-            <td>
-              <code>{type}</code>
-            </td>
-            <td>{description}</td>
-          </tr>
-        ))}
-      </PlainTable>
-    </Section>
   );
 }

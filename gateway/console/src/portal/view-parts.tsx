@@ -1,7 +1,11 @@
 import { type ReactNode, useEffect, useRef } from "react";
 import styles from "./portal.module.css";
 
-export type View = { at: "list" } | { at: "webhook"; id: string } | { at: "delivery"; id: string; deliveryId: string };
+export type View =
+  | { at: "list" }
+  | { at: "webhook"; id: string }
+  | { at: "delivery"; id: string; deliveryId: string }
+  | { at: "event type"; type: string };
 
 export type ViewProps = {
   /** Whether the session has a capability. */

@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { DeliveryView } from "./delivery-view.tsx";
+import { EventTypeView } from "./event-types.tsx";
 import { ListView } from "./list-view.tsx";
 import type { PortalLink } from "./opening.ts";
 import type { View, ViewProps } from "./view-parts.tsx";
@@ -16,6 +17,8 @@ export function Views({ link }: { link: PortalLink }) {
       return <WebhookView key={view.id} {...props} id={view.id} />;
     case "delivery":
       return <DeliveryView key={view.deliveryId} {...props} id={view.id} deliveryId={view.deliveryId} />;
+    case "event type":
+      return <EventTypeView type={view.type} go={go} />;
     default:
       return view satisfies never;
   }

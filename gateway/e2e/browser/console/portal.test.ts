@@ -1,6 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect } from "@jest/globals";
+import { until } from "@muster/testing";
 import type { Frame, Page } from "playwright-core";
 import { startReceiver } from "../../support/receiver.ts";
 import { tenantWithAdmins } from "../../support/tenant-with-admins.ts";
@@ -51,11 +52,11 @@ const heading = (within: Page | Frame, name: string) => within.getByRole("headin
 const stored = (within: Page | Frame) =>
   within.evaluate("[document.cookie, localStorage.length, sessionStorage.length, location.hash]");
 
-async function withWebhook({ cluster }: Visitor) {
+async function withWebhook({ cluster }: Visitor, change: object = {}) {
   const tenant = await tenantWithAdmins(cluster);
   const receiver = await startReceiver(cluster);
   const by = tenant.admin.api;
-  const wanted = { name: "Tickets", url: receiver.url, events: ["*"], secret: "s3cret of the receiver" };
+  const wanted = { name: "Tickets", url: receiver.url, events: ["*"], secret: "s3cret of the receiver", ...change };
   const { body } = await by.call("POST", "/webhooks", wanted);
   await by.call("POST", `/webhooks/${body.id}/test`);
   return { by, receiver };
@@ -128,8 +129,9 @@ inChromium("the webhook portal", (visit) => {
   visit("offers what the link allows, and a read-only one nothing that changes something", async (visitor) => {
     const { page } = visitor;
     const { by, receiver } = await withWebhook(visitor);
+    // Without those that lead to an event or its type.
     const buttons = async () =>
-      (await page.getByRole("button").allTextContents()).filter((name) => name !== "webhook.test");
+      (await page.getByRole("button").allTextContents()).filter((name) => !name.includes("."));
     try {
       await page.goto((await newLink(by, { readOnly: true })).url);
       await page.getByRole("button", { name: "Tickets" }).waitFor();
@@ -166,6 +168,55 @@ inChromium("the webhook portal", (visit) => {
       await heading(page, "Webhooks");
       await page.getByRole("button", { name: "Tickets" }).waitFor({ state: "detached" });
       await visitor.expectAccessible();
+    } finally {
+      await receiver.close();
+    }
+  });
+
+  visit("shows dead letters, which a session that may resend delivers again", async (visitor) => {
+    const { page } = visitor;
+    const { by, receiver } = await withWebhook(visitor, { retrySchedule: { delaysSeconds: [1] } });
+    const attempts = () => receiver.received.filter(({ body }) => body.includes("device.online")).length;
+    try {
+      await until("the test event", () => receiver.received.length === 1);
+      receiver.answer((_received, response) => void response.writeHead(500).end());
+      expect((await by.call("POST", "/events", { type: "device.online", data: {} })).status).toBe(202);
+      await page.goto((await newLink(by)).url);
+      const letters = page.getByRole("heading", { name: "Dead letters" });
+      await letters.waitFor();
+      expect(await page.getByRole("button", { name: "Deliver again" }).count()).toBe(0);
+      expect(attempts()).toBe(2);
+      receiver.answer((_received, response) => void response.end("ok"));
+      await page.goto("about:blank");
+      await page.goto((await newLink(by, { capabilities: ["resend_deliveries"] })).url);
+      await letters.waitFor();
+      await visitor.expectAccessibleAtBothWidths();
+      await page.getByRole("button", { name: "Deliver again" }).click();
+      await page.getByText("Queued again.").waitFor();
+      await until("the delivery", () => attempts() === 3);
+      await page.getByText("queued again", { exact: true }).waitFor();
+    } finally {
+      await receiver.close();
+    }
+  });
+
+  visit("has a catalogue of own and the platform's event types with schema and example", async (visitor) => {
+    const { page } = visitor;
+    const { by, receiver } = await withWebhook(visitor);
+    try {
+      const type = "custom.order_shipped";
+      const schema = { type: "object", required: ["number"] };
+      const own = { type, description: "An order has left.", version: "2", schema, example: { number: 7 } };
+      expect((await by.call("POST", "/webhooks/event-types", own)).status).toBe(201);
+      await page.goto((await newLink(by, { readOnly: true })).url);
+      await page.getByRole("button", { name: type }).click();
+      await heading(page, type);
+      await page.getByRole("region", { name: "Schema" }).getByText("required").waitFor();
+      await page.getByRole("region", { name: "Example" }).getByText('"number": 7').waitFor();
+      await visitor.expectAccessibleAtBothWidths();
+      await page.getByRole("button", { name: "Back" }).click();
+      await page.getByRole("button", { name: "device.online" }).click();
+      await page.getByRole("region", { name: "Example" }).getByText("web-01").waitFor();
     } finally {
       await receiver.close();
     }

@@ -8,6 +8,7 @@ const portalRpcs: Readonly<Record<"view" | PortalCapability, readonly string[]>>
     ...webhook("WebhookService", "ListWebhooks", "GetWebhook"),
     ...webhook("DeliveryService", "ListDeliveries", "GetDelivery", "CountDeliveries", "ListDeadLetters"),
     ...webhook("ReplayService", "GetReplay", "ListReplays"),
+    ...webhook("EventTypeService", "ListEventTypes"),
   ],
   manage_webhooks: webhook("WebhookService", "CreateWebhook", "UpdateWebhook", "DeleteWebhook"),
   rotate_secrets: webhook("WebhookService", "RotateWebhookSecret", "RotateWebhookSigningKey"),

@@ -20,9 +20,12 @@ const tables = [
   "webhook_replays",
 ];
 
-/** An organization with a webhook and a delivery, and a portal session of it. */
+const ownType = "custom.order";
+
+/** An organization with a webhook, a delivery and an event type of its own, and a portal session of it. */
 async function portalOf(capabilities: readonly PortalCapability[]) {
   const { orgId, partnerId, admin } = await dispatcher.organization();
+  await dispatcher.eventTypes(admin).createEventType({ type: ownType, fields: { description: "An order." } });
   const webhook = await dispatcher.webhook(admin, receiver, { secret: "s3cret of the receiver" });
   const { delivery } = await dispatcher.deliveries(admin).testWebhook({ webhookId: webhook.id });
   return {
@@ -61,9 +64,10 @@ const calls = (by: Caller, webhookId: string, id: string) => ({
     dispatcher.deliveries(by).countDeliveries({ webhookId, hours: 24 }),
     dispatcher.deliveries(by).listDeadLetters({}),
     dispatcher.replays(by).listReplays({ webhookId }),
+    dispatcher.eventTypes(by).listEventTypes({}),
   ],
   manage_webhooks: [
-    dispatcher.webhooks(by).createWebhook({ name: "B", url: dispatcher.urlOf(receiver), events: ["*"] }),
+    dispatcher.webhooks(by).createWebhook({ name: "B", url: dispatcher.urlOf(receiver), events: [ownType] }),
     dispatcher.webhooks(by).updateWebhook({ id: webhookId, updateMask: { paths: ["name"] }, change: { name: "C" } }),
   ],
   rotate_secrets: [dispatcher.webhooks(by).rotateWebhookSecret({ id: webhookId })],
@@ -109,6 +113,23 @@ describe("a portal session", () => {
       "webhook_not_found",
     );
     expect(await outcome(dispatcher.webhooks(own.portal).deleteWebhook({ id: own.webhook.id }))).toBe("ok");
+  });
+
+  it("reads its organization's event types, subscribes to them, and changes none", async () => {
+    const { admin: outsider } = await dispatcher.organization();
+    await dispatcher.eventTypes(outsider).createEventType({ type: "custom.theirs", fields: { description: "A." } });
+    const { portal, orgId } = await portalOf(portalCapabilities);
+    const { eventTypes } = await dispatcher.eventTypes(portal).listEventTypes({});
+    expect(eventTypes.map(({ type }) => type)).toEqual([ownType]);
+    const wanted = { name: "B", url: dispatcher.urlOf(receiver), events: [ownType, "custom.theirs"] };
+    expect(await outcome(dispatcher.webhooks(portal).createWebhook(wanted))).toBe("unknown_event_type");
+    const change = { type: ownType, updateMask: { paths: ["archived"] }, change: { archived: true } };
+    expect(await outcome(dispatcher.eventTypes(portal).updateEventType(change))).toBe("not_found");
+    const { db } = dispatcher.database;
+    const rows = (text: string, values: unknown[] = []) => db.read({ caller: portal }, { text, values });
+    expect(await rows("SELECT FROM webhook_event_types WHERE org_id <> $1", [orgId])).toEqual([]);
+    const touch = { text: "UPDATE webhook_event_types SET org_id = org_id", values: [] };
+    expect(await db.tx({ caller: portal }, (tx) => tx.execute(touch))).toBe(0);
   });
 
   it("leaves audit rows of the system by the link's name, with the link and its author", async () => {
@@ -176,7 +197,7 @@ describe("row-level security", () => {
     const names = (await dispatcher.database.db.read<{ relname: string }>({ caller: portal }, others)).map(
       ({ relname }) => relname,
     );
-    const closed = names.filter((name) => ![...tables, "tenant"].includes(name));
+    const closed = names.filter((name) => ![...tables, "tenant", "webhook_event_types"].includes(name));
     expect(closed.length).toBeGreaterThan(3);
     for (const name of closed) {
       expect(
