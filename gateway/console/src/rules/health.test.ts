@@ -1,5 +1,5 @@
 import { expect, it } from "@jest/globals";
-import { streamHealth, webhookHealth } from "./health.ts";
+import { shownHealth } from "./health.ts";
 
 it.each([
   ["active", "healthy", "healthy", "good"],
@@ -7,15 +7,10 @@ it.each([
   ["active", "some_new_state", "some_new_state", "off"],
   ["paused", "failing", "paused", "warn"],
   ["failed", "failing", "failing", "bad"],
-])("a webhook that is %s and %s is shown as %s", (status, health, word, tone) => {
-  expect(webhookHealth({ status, health: { status: health } })).toEqual({ word, tone });
+])("a record that is %s and %s is shown as %s", (status, health, word, tone) => {
+  expect(shownHealth({ status, health: { status: health } })).toEqual({ word, tone });
 });
 
-it.each([
-  ["active", 0, "healthy"],
-  ["active", 2, "failing"],
-  ["failed", 0, "failing"],
-  ["paused", 3, "paused"],
-])("a stream that is %s after %d failures in a row is shown as %s", (status, consecutiveFailures, word) => {
-  expect(streamHealth({ status, consecutiveFailures }).word).toBe(word);
+it("a stream of which nothing is known is shown as healthy", () => {
+  expect(shownHealth({ status: "active", health: null }).word).toBe("healthy");
 });

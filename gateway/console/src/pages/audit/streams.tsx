@@ -12,7 +12,7 @@ import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
-import { streamHealth } from "../../rules/health.ts";
+import { shownHealth } from "../../rules/health.ts";
 import { streamTypes } from "../../rules/stream-body.ts";
 import { NewStream } from "./new-stream.tsx";
 
@@ -78,7 +78,7 @@ const columns: Column<Stream>[] = [
     width: "8rem",
     as: "state",
     cell: (stream) => {
-      const { word, tone } = streamHealth(stream);
+      const { word, tone } = shownHealth(stream);
       return <Status of={word} tone={tone} />;
     },
   },

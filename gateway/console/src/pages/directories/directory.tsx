@@ -46,11 +46,12 @@ export function DirectoryPage() {
 }
 
 /** What is entered at the directory, its tokens, and how its last cycle went. */
-function Connection({ of: { scimUrl, providerId, defaultRoleId, tokens, lastCycle } }: { of: Directory }) {
+function Connection({ of: { scimUrl, providerId, defaultRoleId, tokens, lastCycle, health } }: { of: Directory }) {
   return (
     <Section title="Connection" action={<CopyButton what="address" text={() => scimUrl} />}>
       <Facts
         of={[
+          ["Health", health?.reason],
           ["SCIM address", <code key="url">{scimUrl}</code>],
           [
             "People sign in through",

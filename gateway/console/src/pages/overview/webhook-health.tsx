@@ -7,7 +7,7 @@ import { FailureState, Loading } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 import { hostOf } from "../../rules/attention.ts";
-import { webhookHealth } from "../../rules/health.ts";
+import { shownHealth } from "../../rules/health.ts";
 
 /** The webhooks, failing ones first, of one organization or of all that are visible to the user. */
 export function WebhookHealth({ orgId }: { orgId: string | undefined }) {
@@ -19,7 +19,7 @@ export function WebhookHealth({ orgId }: { orgId: string | undefined }) {
     { everyMs: 120_000 },
   );
   const rows = [...(data?.data ?? [])]
-    .map((each) => ({ ...each, shown: webhookHealth(each) }))
+    .map((each) => ({ ...each, shown: shownHealth(each) }))
     .sort((a, b) => Number(b.shown.tone === "bad") - Number(a.shown.tone === "bad"))
     .slice(0, 5);
   return (

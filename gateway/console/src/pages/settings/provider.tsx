@@ -161,6 +161,7 @@ function ProviderFacts({
     >
       <Facts
         of={[
+          ["Health", data.health?.reason],
           ["Protocol", data.type === "saml" ? "SAML 2.0" : "OpenID Connect"],
           ["Issuer", data.issuer ?? data.samlEntityId],
           ...(data.type === "oidc"

@@ -49,6 +49,13 @@ export function SingleSignOn() {
           },
           { id: "status", title: "Status", width: "8rem", cell: ({ status }) => <Status of={status} /> },
           {
+            id: "health",
+            title: "Health",
+            width: "8rem",
+            isMinor: true,
+            cell: ({ status, health }) => (status === "active" && health ? <Status of={health.status} /> : null),
+          },
+          {
             id: "enforced",
             title: "Passwords",
             width: "11rem",

@@ -13,7 +13,7 @@ import { Status } from "../../parts/status.tsx";
 import { Time, useExactTime } from "../../parts/time.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
 import { hostOf, withInstants } from "../../rules/attention.ts";
-import { webhookHealth } from "../../rules/health.ts";
+import { shownHealth } from "../../rules/health.ts";
 import { DeadLetters } from "./dead-letters.tsx";
 import { Deliveries } from "./deliveries.tsx";
 import { DeliveryChart } from "./delivery-chart.tsx";
@@ -43,7 +43,7 @@ export function WebhookPage() {
   const [said, say] = useState<string | null>(null);
   if (!webhook.data) return <RecordState title="Webhook" of={webhook} />;
   const { data } = webhook;
-  const { word, tone } = webhookHealth(data);
+  const { word, tone } = shownHealth(data);
   return (
     <>
       <PageTitle

@@ -13,7 +13,7 @@ import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
-import { webhookHealth } from "../../rules/health.ts";
+import { shownHealth } from "../../rules/health.ts";
 import { NewWebhook } from "./new-webhook.tsx";
 
 /** The webhooks of an organization, or of all that are visible to the user. */
@@ -68,7 +68,7 @@ const columns = (orgId: string | undefined, isEverywhere: boolean): Column<ItemO
     width: "8rem",
     as: "state",
     cell: (webhook) => {
-      const { word, tone } = webhookHealth(webhook);
+      const { word, tone } = shownHealth(webhook);
       return <Status of={word} tone={tone} />;
     },
   },
