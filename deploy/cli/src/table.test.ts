@@ -42,6 +42,12 @@ describe("a table", () => {
   });
 });
 
+it("a record's health is shown with its reason, and a list's without", () => {
+  const health = { status: "failing", reason: "5 attempts in a row failed.", breaker: "closed" };
+  expect(recordText({ id: "1", health })).toBe("id      1\nhealth  failing: 5 attempts in a row failed.\n");
+  expect(tableWriter(["health"])([{ health }])).toBe("HEALTH\nfailing\n");
+});
+
 it("a record is shown a field a line, in whole", () => {
   expect(recordText({ id: "1", hostname: "y".repeat(100) })).toBe(`id        1\nhostname  ${"y".repeat(100)}\n`);
 });

@@ -61,9 +61,17 @@ export function tableWriter(columns: readonly string[]): (rows: readonly object[
   };
 }
 
+/** The health of a record with the sentence that says why. */
+function detail(value: unknown): string {
+  const { status, reason } = typeof value === "object" && value !== null ? { status: "", reason: "", ...value } : {};
+  return typeof reason === "string" && reason !== "" && typeof status === "string"
+    ? visible(`${status}: ${reason}`)
+    : cell(value);
+}
+
 /** One record, a field a line. */
 export function recordText(record: object): string {
   const entries = Object.entries(record);
   const width = Math.max(0, ...entries.map(([name]) => name.length));
-  return entries.map(([name, value]) => `${name.padEnd(width)}  ${cell(value)}\n`).join("");
+  return entries.map(([name, value]) => `${name.padEnd(width)}  ${detail(value)}\n`).join("");
 }

@@ -36,5 +36,6 @@ export async function writeEventType(
   const { schema: file } = options;
   const schema = file === undefined ? {} : { schema: jsonOf(await textOfFile(file), file) };
   const body = { ...start, ...schema, type };
-  show(io, options, await call(connect(io, options).muster, method, path, { body }));
+  const made = await call(connect(io, options).muster, method, path, { body });
+  show(io, options, options.json ? made : { ...made, example: JSON.stringify(made.example) });
 }
