@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { type Mail, mailText } from "./mail-texts.ts";
+import { type Mail, mailText, unlinked } from "./mail-texts.ts";
 
 const to = { email: "ada@example.com", name: 'Ada <b>&"quoted"</b>' };
 const from = { address: "192.0.2.1", device: "Firefox on Linux" };
@@ -84,6 +84,12 @@ describe("a mail", () => {
   it("leaves other names unchanged", () => {
     const name = "Dr. Ada Lovelace-King III, O’Brien & Söhne";
     expect(mailText({ kind: "password_changed", to: { email: "a@example.com", name }, at, from }).text).toContain(name);
+  });
+
+  it("leaves instants unchanged, and no name behind one as a link", () => {
+    const line = 'Webhook "Hook" is failing: 5 attempts in a row failed since 2026-01-31T12:00:00.000Z.';
+    expect(unlinked(line)).toBe(line);
+    expect(unlinked("evil.2026-01-31T12:00:00.000Z.example")).toBe("evil. 2026-01-31T12:00:00.000Z. example");
   });
 
   it("has no line that a name or a device controls", () => {

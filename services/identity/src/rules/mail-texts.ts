@@ -142,9 +142,14 @@ const utc = (at: Date) => `${at.toISOString().slice(0, 16).replace("T", " ")} UT
 const whence = ({ address, device }: Origin) => (address === null ? device : `${device}, ${address}`);
 /**
  * A name that no mail program turns into a link: they do so with addresses in any text, and the inviting user chooses
- * the name. The separators of an address get a space behind them: `evil. example`, `Dr. Smith`.
+ * the name. The separators of an address get a space behind them: `evil. example`, `Dr. Smith`. An instant is none.
  */
-export const unlinked = (name: string) => name.normalize("NFKC").replace(/([.:@\u3002])(?=\S)/g, "$1 ");
+export const unlinked = (name: string) =>
+  name
+    .normalize("NFKC")
+    .replace(/(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)|([.:@\u3002])(?=\S)/g, (found, instant?: string) =>
+      instant === undefined ? `${found} ` : found,
+    );
 /** Lines are ours alone, whatever a name brings. */
 export const oneLine = (text: string) => text.replace(/[\p{Cc}\u2028\u2029]+/gu, " ");
 const escaped = (text: string) => oneLine(text).replace(/[&<>"']/g, (letter) => `&#${letter.codePointAt(0)};`);
