@@ -6,6 +6,8 @@ export type Failure = {
   requestId: string;
   /** Seconds until a repeat may succeed; null when the API names none. */
   retryAfterSeconds: number | null;
+  /** Of `device_count_changed`: how many devices match now. */
+  count?: number;
   details?: { formErrors: string[]; fieldErrors: Record<string, string[]> };
 };
 

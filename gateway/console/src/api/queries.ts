@@ -85,8 +85,8 @@ const without = (query: Readonly<Record<string, string | undefined>>) =>
   Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined && value !== ""));
 
 type GetOptions<Body> = {
-  /** Polls while the tab is visible. */
-  everyMs?: number;
+  /** Polls while the tab is visible; false, for a body that changes no more, ends it. */
+  everyMs?: number | ((body: Body | undefined) => number | false);
   enabled?: boolean;
   /** Data that another query has read already, and when: it is not fetched again at once. */
   initial?: { body: Body; atMs: number };
@@ -108,7 +108,8 @@ export function useGet<P extends keyof paths>(
       dataOf(
         (api.GET as unknown as Get)(path, { ...init, signal }) as Promise<{ data?: BodyOf<P>; response: Response }>,
       ),
-    refetchInterval: ({ state }) => recoveryMs(state.error) ?? everyMs ?? false,
+    refetchInterval: ({ state }) =>
+      recoveryMs(state.error) ?? (typeof everyMs === "function" ? everyMs(state.data) : everyMs) ?? false,
     enabled,
   });
 }

@@ -1,10 +1,17 @@
 import type { ReactNode } from "react";
 import styles from "./bulk-bar.module.css";
 
+type BulkBarProps = {
+  /** What is selected, in words. */
+  said: string;
+  onClear(): void;
+  children: ReactNode;
+};
+
 /** The actions on the selected rows. */
-export const BulkBar = ({ count, onClear, children }: { count: number; onClear(): void; children: ReactNode }) => (
+export const BulkBar = ({ said, onClear, children }: BulkBarProps) => (
   <section aria-label="Selected rows" className={styles.bar}>
-    <span role="status">{count.toLocaleString()} selected</span>
+    <span role="status">{said}</span>
     {children}
     <button type="button" data-weight="link" onClick={onClear}>
       Select none

@@ -4,11 +4,11 @@ import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
 import { type FilterOf, type FiltersOf, useCount, useList } from "../api/queries.ts";
 import { areChosen, usualColumns } from "../rules/column-choice.ts";
 import { viewedList } from "../rules/viewed-lists.ts";
-import { BulkBar } from "./bulk-bar.tsx";
 import { ColumnsDialog, useColumnChoice, useShownColumns } from "./column-menu.tsx";
 import { type Choice, FilterBar } from "./filter-bar.tsx";
 import styles from "./list-head.module.css";
 import { ListHead } from "./list-head.tsx";
+import { type Matching, SelectionBar, useListSelection } from "./list-selection.tsx";
 import { useWhyNot } from "./me.tsx";
 import { noteListed } from "./neighbours.tsx";
 import { PageTitle } from "./page-title.tsx";
@@ -39,6 +39,8 @@ type ListPageProps<P extends ListPath> = {
   actions?: ReactNode | ((shown: Shown) => ReactNode);
   /** What can be done with rows that are selected; without it none can be. */
   bulk?: (rows: readonly ItemOf<P>[], clear: () => void) => ReactNode;
+  /** What can be done with all rows that match the filters. */
+  bulkAll?: (matching: Matching, clear: () => void) => ReactNode;
   /** Filters that count while the address has no others of these names. */
   defaults?: FiltersOf<P>;
   /** Further controls among the filters. */
@@ -64,6 +66,7 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
     actions,
     section,
     bulk,
+    bulkAll,
     noun = title.toLowerCase(),
     about,
     hasTimeRange = false,
@@ -83,10 +86,7 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
   const choice = columnChoice ?? usualColumns;
   const shownColumns = useShownColumns(columns, columnChoice);
   const [areColumnsOpen, openColumns] = useState(false);
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  // Rows that another filter hides are no longer selected.
-  const selected = bulk ? list.rows.filter((row) => chosen.has(keyOf(row))) : [];
-  const clear = () => setChosen(new Set());
+  const selection = useListSelection(list.rows, keyOf, query);
   const showNewest = () => {
     void list.showNewest();
     count.recount();
@@ -137,11 +137,7 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
       </FilterBar>
       <UnknownFilters filters={filters} names={names} change={change} />
       <ListFailure list={list} />
-      {bulk && selected.length > 0 ? (
-        <BulkBar count={selected.length} onClear={clear}>
-          {bulk(selected, clear)}
-        </BulkBar>
-      ) : null}
+      <SelectionBar of={selection} total={count.total} bulk={bulk} bulkAll={bulkAll} />
       <NewRows count={list.newCount} isMore={list.isMore} show={showNewest} />
       <SearchedTo list={list} />
       {list.isLoading ? <Skeleton what={`Loading ${title.toLowerCase()}`} /> : null}
@@ -151,7 +147,7 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
           columns={shownColumns}
           rows={list.rows}
           keyOf={keyOf}
-          {...(bulk ? { selection: { chosen, change: setChosen } } : {})}
+          {...(bulk ? { selection: selection.inTable } : {})}
           {...order}
           sizing={{ widths: choice.widths, change: (widths) => chooseColumns({ ...choice, widths }) }}
           total={count.total}

@@ -2,6 +2,8 @@ import { useState } from "react";
 import type { Failure } from "../api/call.ts";
 import { Failed } from "../api/queries.ts";
 
+type WriteOptions = { onFailure?: (failure: Failure) => void };
+
 /** A write of a form: whether it is running, what went wrong, and the API's error texts per field. */
 export function useWrite() {
   const [isRunning, setRunning] = useState(false);
@@ -15,7 +17,7 @@ export function useWrite() {
     /** Shows a failure of something that was sent elsewhere. */
     fail: setFailure,
     /** Runs the write; resolves with its result, or null when it failed. */
-    async run<T>(write: () => Promise<T>): Promise<T | null> {
+    async run<T>(write: () => Promise<T>, { onFailure }: WriteOptions = {}): Promise<T | null> {
       setRunning(true);
       setFailure(null);
       try {
@@ -23,6 +25,7 @@ export function useWrite() {
       } catch (error) {
         if (!(error instanceof Failed)) throw error;
         setFailure(error.failure);
+        onFailure?.(error.failure);
         return null;
       } finally {
         setRunning(false);

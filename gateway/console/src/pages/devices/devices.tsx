@@ -15,6 +15,7 @@ import type { Column } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 import { systemName } from "../../rules/system-name.ts";
+import { BulkAll } from "./bulk-all.tsx";
 import { BulkDevices } from "./bulk-devices.tsx";
 
 const statuses = [
@@ -70,6 +71,7 @@ export function Devices() {
       }}
       everyMs={isNotified ? 60_000 : 10_000}
       bulk={(devices, clear) => <BulkDevices devices={devices} onDone={clear} />}
+      bulkAll={(matching, clear) => <BulkAll matching={matching} onDone={clear} />}
       columns={columns({ orgId, change, isEverywhere })}
       about={<Online orgId={orgId} />}
       actions={
