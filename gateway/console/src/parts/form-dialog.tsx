@@ -1,4 +1,4 @@
-import type { FormEvent, ReactNode } from "react";
+import { type FormEvent, type ReactNode, useEffect, useRef, useState } from "react";
 import { Dialog, DialogActions } from "./dialog.tsx";
 import forms from "./field.module.css";
 import { FormActions } from "./form-actions.tsx";
@@ -29,18 +29,24 @@ type FormDialogProps<T> = {
 export function FormDialog<T>(props: FormDialogProps<T>) {
   const { title, verb, running, isDisabled = false, isKeptOpen = false, send, onSent, onClose, children } = props;
   const write = useWrite();
+  const form = useRef<HTMLFormElement>(null);
+  // What concerns a field that the form does not have is shown above it.
+  const [isSeen, see] = useState(true);
+  useEffect(() => {
+    if (write.failure) see(form.current?.querySelector('[aria-invalid="true"], p[role="alert"]') !== null);
+  }, [write.failure]);
   async function submit(event: FormEvent<HTMLFormElement>) {
     event.preventDefault();
-    const form = new FormData(event.currentTarget);
-    const sent = await write.run(async () => ({ result: await send(form) }));
+    const values = new FormData(event.currentTarget);
+    const sent = await write.run(async () => ({ result: await send(values) }));
     if (sent === null) return;
     if (!isKeptOpen) onClose();
     onSent?.(sent.result);
   }
   return (
     <Dialog title={title} onClose={onClose}>
-      <form className={forms.form} onSubmit={submit}>
-        {write.failure && !write.isAtFields ? <FailureState failure={write.failure} /> : null}
+      <form ref={form} className={forms.form} onSubmit={submit}>
+        {write.failure && !(write.isAtFields && isSeen) ? <FailureState failure={write.failure} /> : null}
         {children(write.errorsOf)}
         <FormActions onCancel={onClose} isRunning={write.isRunning} isDisabled={isDisabled} running={running}>
           {verb}

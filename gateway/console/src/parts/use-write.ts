@@ -1,6 +1,7 @@
 import { useState } from "react";
 import type { Failure } from "../api/call.ts";
 import { Failed } from "../api/queries.ts";
+import { errorsAt } from "../rules/field-errors.ts";
 
 type WriteOptions = { onFailure?: (failure: Failure) => void };
 
@@ -11,7 +12,7 @@ export function useWrite() {
   return {
     isRunning,
     failure,
-    errorsOf: (field: string) => failure?.details?.fieldErrors[field],
+    errorsOf: (field: string) => errorsAt(failure?.details?.fieldErrors, field),
     /** Whether the failure is shown at fields only. */
     isAtFields: failure?.details !== undefined && Object.keys(failure.details.fieldErrors).length > 0,
     /** Shows a failure of something that was sent elsewhere. */
