@@ -51,7 +51,7 @@ export function ChangeWebhook({ of: webhook, onClose, onDone }: ChangeWebhookPro
           >
             <input name="secret" type="password" maxLength={512} autoComplete="off" />
           </Field>
-          <EventBoxes chosen={webhook.events} errorsOf={errorsOf} />
+          <EventBoxes chosen={webhook.events} orgId={webhook.orgId} errorsOf={errorsOf} />
           <RetrySchedule chosen={webhook.retrySchedule} errors={errorsOf("retrySchedule")} />
           <label>
             <input type="checkbox" name="ordered" defaultChecked={webhook.ordered} /> One at a time, in the order of the

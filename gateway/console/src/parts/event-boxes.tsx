@@ -3,12 +3,23 @@ import { useGet } from "../api/queries.ts";
 import styles from "./field.module.css";
 import type { ErrorsOf } from "./form-dialog.tsx";
 
+type EventBoxesProps = {
+  chosen?: readonly string[];
+  /** Whose own event types can be chosen, too. */
+  orgId?: string | undefined;
+  errorsOf: ErrorsOf;
+};
+
+const path = "/api/v1/webhooks/event-types";
+
 /** The events that a webhook receives: all, or the ticked ones. */
-export function EventBoxes({ chosen = ["*"], errorsOf }: { chosen?: readonly string[]; errorsOf: ErrorsOf }) {
-  const types = useGet("/api/v1/webhooks/event-types");
+export function EventBoxes({ chosen = ["*"], orgId, errorsOf }: EventBoxesProps) {
+  const types = useGet(path);
+  const query = { source: "custom", orgId: orgId ?? "" };
+  const own = useGet(path, { params: { query } }, { enabled: orgId !== undefined });
   const [isAll, setAll] = useState(chosen.includes("*"));
-  const catalogue = types.data?.data ?? [];
-  // Patterns and own types, which the catalogue does not list: unticked, they go.
+  const catalogue = [...(own.data?.data ?? []).filter(({ archived }) => !archived), ...(types.data?.data ?? [])];
+  // Patterns, and types that the catalogue does not list: unticked, they go.
   const others = chosen.filter((each) => each !== "*" && types.data && catalogue.every(({ type }) => type !== each));
   return (
     <>

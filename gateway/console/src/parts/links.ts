@@ -12,9 +12,11 @@ type ListFilters = {
   "/audit": FilterOf<"/api/v1/audit-logs/logs"> | "q";
   "/audit/reports": Org | "kind" | "from" | "to";
   "/audit/streams": Org;
+  "/audit/alerts": Org;
   "/audit/exports": Org;
   "/audit/retention": Org;
   "/webhooks": FilterOf<"/api/v1/webhooks">;
+  "/webhooks/event-types": Org;
   "/keys": FilterOf<"/api/v1/api-keys">;
   "/keys/enrollment": FilterOf<"/api/v1/enrollment-keys">;
   "/keys/principals": FilterOf<"/api/v1/service-principals">;
@@ -39,6 +41,7 @@ type ListFilters = {
 
 /** Further filters of pages of one record, in its lists and tabs. */
 type RecordFilters = {
+  "/devices/bulk-jobs/$id": Org;
   "/devices/$id": Org | "tab";
   "/devices/$id/live": Org | "log" | "level";
   "/audit/$id": Org;

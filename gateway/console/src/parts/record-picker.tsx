@@ -6,7 +6,12 @@ import { NameOf } from "./name-of.tsx";
 import styles from "./record-picker.module.css";
 import { useSettled } from "./use-settled.ts";
 
-type Path = "/api/v1/orgs/partners" | "/api/v1/orgs/organizations" | "/api/v1/orgs/sites" | "/api/v1/device-groups";
+type Path =
+  | "/api/v1/orgs/partners"
+  | "/api/v1/orgs/organizations"
+  | "/api/v1/orgs/sites"
+  | "/api/v1/device-groups"
+  | "/api/v1/users";
 
 type RecordPickerProps = {
   /** What the records are, in the plural. */

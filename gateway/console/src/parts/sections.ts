@@ -14,12 +14,16 @@ export const sections = {
   audit: [
     { to: "/audit", title: "Audit", needs: "GET /api/v1/audit-logs/logs" },
     { to: "/audit/reports", title: "Reports", needs: "GET /api/v1/audit-logs/reports/categories" },
+    { to: "/audit/alerts", title: "Alerts", needs: "GET /api/v1/audit-logs/alerts" },
     { to: "/audit/exports", title: "Exports", needs: "GET /api/v1/audit-logs/exports" },
     { to: "/audit/retention", title: "Retention", needs: "GET /api/v1/audit-logs/retention" },
   ],
   streams: [{ to: "/audit/streams", title: "Streams", needs: "GET /api/v1/audit-logs/streams" }],
   directory: [{ to: "/settings/directories", title: "Directories", needs: "GET /api/v1/directories" }],
-  webhooks: [{ to: "/webhooks", title: "Webhooks", needs: "GET /api/v1/webhooks" }],
+  webhooks: [
+    { to: "/webhooks", title: "Webhooks", needs: "GET /api/v1/webhooks" },
+    { to: "/webhooks/event-types", title: "Event types", needs: "GET /api/v1/webhooks/event-types" },
+  ],
   keys: [
     { to: "/keys", title: "API keys", needs: "GET /api/v1/api-keys" },
     { to: "/keys/principals", title: "Service principals", needs: "GET /api/v1/service-principals" },

@@ -2,6 +2,7 @@ import type { EventName } from "@muster/client";
 import { checkedOf } from "../rules/checked.ts";
 import { EventBoxes } from "./event-boxes.tsx";
 import { Field } from "./field.tsx";
+import type { ErrorsOf } from "./form-dialog.tsx";
 import { RetrySchedule, retryScheduleOf } from "./retry-schedule.tsx";
 
 /** A secret that signs deliveries: 32 random bytes, as the Standard Webhooks write them. */
@@ -16,8 +17,14 @@ export const newWebhookOf = (form: FormData) => ({
   ...retryScheduleOf(form),
 });
 
+type WebhookFieldsProps = {
+  /** Whose own event types can be chosen, too. */
+  orgId?: string | undefined;
+  errorsOf: ErrorsOf;
+};
+
 /** The fields of a new webhook. */
-export function WebhookFields({ errorsOf }: { errorsOf(field: string): readonly string[] | undefined }) {
+export function WebhookFields({ orgId, errorsOf }: WebhookFieldsProps) {
   return (
     <>
       <Field label="Name" errors={errorsOf("name")}>
@@ -26,7 +33,7 @@ export function WebhookFields({ errorsOf }: { errorsOf(field: string): readonly 
       <Field label="Address" hint="HTTPS, to a public host." errors={errorsOf("url")}>
         <input name="url" type="url" required placeholder="https://example.com/hook" maxLength={4096} />
       </Field>
-      <EventBoxes errorsOf={errorsOf} />
+      <EventBoxes orgId={orgId} errorsOf={errorsOf} />
       <RetrySchedule chosen="extended" errors={errorsOf("retrySchedule")} />
     </>
   );

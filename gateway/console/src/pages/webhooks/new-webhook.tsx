@@ -37,7 +37,7 @@ export function NewWebhook({ orgId, onClose }: { orgId: string | undefined; onCl
         setSecret(body.secret);
       }}
     >
-      {(errorsOf) => <WebhookFields errorsOf={errorsOf} />}
+      {(errorsOf) => <WebhookFields orgId={me.orgId ?? orgId} errorsOf={errorsOf} />}
     </FormDialog>
   );
 }

@@ -31,6 +31,7 @@ export function Webhooks() {
     <>
       <ListPage
         title="Webhooks"
+        section="webhooks"
         path={isEverywhere ? "/api/v1/webhooks/all" : "/api/v1/webhooks"}
         filters={isEverywhere ? ["status", "search"] : ["orgId", "status", "search"]}
         text={{ name: "search", label: "Name or address" }}

@@ -1,0 +1,94 @@
+import type { ItemOf } from "@muster/client";
+import { Bell } from "lucide-react";
+import { useState } from "react";
+import { alertOperations } from "../../operations/alerts.tsx";
+import { RowOperations } from "../../operations/operation-buttons.tsx";
+import { ListPage } from "../../parts/list-page.tsx";
+import { useMe } from "../../parts/me.tsx";
+import { Operation } from "../../parts/operation.tsx";
+import { EmptyState } from "../../parts/states.tsx";
+import { Status } from "../../parts/status.tsx";
+import type { Column } from "../../parts/table.tsx";
+import { Time } from "../../parts/time.tsx";
+import { useFilters } from "../../parts/use-filters.ts";
+import { searchWords } from "../../rules/alert-body.ts";
+import { NewAlert } from "./new-alert.tsx";
+
+type Alert = ItemOf<"/api/v1/audit-logs/alerts">;
+
+/** Searches of the audit trail that notify when a row matches. */
+export function Alerts() {
+  const [{ orgId }] = useFilters();
+  const me = useMe();
+  const [isMaking, make] = useState(false);
+  const create = (
+    <Operation name="POST /api/v1/audit-logs/alerts" isPrimary onClick={() => make(true)}>
+      New alert
+    </Operation>
+  );
+  return (
+    <>
+      <ListPage
+        title="Alerts"
+        section="audit"
+        path="/api/v1/audit-logs/alerts"
+        filters={["orgId"]}
+        everyMs={30_000}
+        actions={create}
+        columns={columns}
+        empty={
+          <EmptyState title="No alert yet." icon={Bell}>
+            <p>An alert tells you within a minute that a row of the audit trail matches: by mail or by webhook.</p>
+            {create}
+          </EmptyState>
+        }
+      />
+      {isMaking ? <NewAlert orgId={me.orgId ?? orgId} onClose={() => make(false)} /> : null}
+    </>
+  );
+}
+
+/** Who is notified, in words. */
+const recipients = ({ notify: { mail, webhook } }: Alert) =>
+  [mail.length > 0 ? `${mail.length} by mail` : "", webhook ? "webhooks" : ""].filter(Boolean).join(", ");
+
+/** When it fires, in words. */
+const when = ({ threshold }: Alert) => (threshold ? `${threshold.count} rows in ${threshold.minutes} min` : "each row");
+
+const columns: Column<Alert>[] = [
+  { id: "name", title: "Name", cell: ({ name }) => name },
+  {
+    id: "status",
+    title: "Health",
+    width: "8rem",
+    as: "state",
+    cell: ({ status, lastError }) =>
+      status === "active" && lastError ? <Status of="failing" /> : <Status of={status} />,
+  },
+  { id: "search", title: "Looks for", cell: searchWords },
+  { id: "when", title: "Fires at", width: "9rem", isMinor: true, isExtra: true, cell: when },
+  { id: "to", title: "Notifies", width: "10rem", isMinor: true, cell: recipients },
+  {
+    id: "fired",
+    title: "Fired",
+    width: "8rem",
+    isMinor: true,
+    cell: ({ firedCount, lastFiredAt }) =>
+      lastFiredAt === null ? (
+        <span className="soft">not yet</span>
+      ) : (
+        <>
+          {firedCount.toLocaleString()} ×, <Time at={lastFiredAt} />
+        </>
+      ),
+  },
+  { id: "error", title: "Problem", isMinor: true, isExtra: true, cell: ({ lastError }) => lastError },
+  {
+    id: "actions",
+    title: "Actions",
+    width: "5rem",
+    isEnd: true,
+    as: "end",
+    cell: (alert) => <RowOperations of={alert} operations={alertOperations} name={alert.name} />,
+  },
+];
