@@ -19,7 +19,6 @@ const exceptions = {
   "deploy/local/src/stack.ts start": [112, "the order in which a cluster starts"],
   "gateway/console/src/parts/list-page.tsx ListPage": [113, "every list page: its head, filters, states and table"],
   "gateway/console/src/parts/table.tsx Table": [87, "keyboard, selection and virtual rows share one scroller"],
-  "gateway/console/src/pages/devices/bulk-devices.tsx BulkDevices": [105, "five dialogs over one selection"],
 };
 
 /** Casts per thousand lines. */

@@ -1,5 +1,6 @@
 import { useMe } from "../parts/me.tsx";
 import { Menu } from "../parts/menu.tsx";
+import type { Column } from "../parts/table.tsx";
 import { whyNot } from "../rules/why-not.ts";
 import { asksFirst, type Operation, offeredFor } from "./record-operation.ts";
 import { useRun } from "./runner.tsx";
@@ -65,3 +66,27 @@ export function RowOperations<R>({ of, operations, name }: OperationsProps<R>) {
     />
   );
 }
+
+/** Operations as links in a line, for a record with one or two of them; `name` names it for screen readers. */
+export function LineOperations<R>({ of, operations, name }: OperationsProps<R>) {
+  const run = useRun();
+  const me = useMe();
+  return offeredFor(operations, of)
+    .filter(({ needs }) => whyNot(me, needs) === null)
+    .map((operation) => (
+      <button type="button" key={operation.id} data-weight="link" onClick={() => run(operation, of)}>
+        {labelOf(operation, of)}
+        {name ? <span className="visually-hidden"> {name}</span> : null}
+      </button>
+    ));
+}
+
+/** The last column of a list: what can be done with each of its rows. */
+export const actionsColumn = <R,>(operations: readonly Operation<R>[], nameOf: (record: R) => string): Column<R> => ({
+  id: "actions",
+  title: "Actions",
+  width: "5rem",
+  isEnd: true,
+  as: "end",
+  cell: (record) => <RowOperations of={record} operations={operations} name={nameOf(record)} />,
+});

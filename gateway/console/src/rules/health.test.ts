@@ -1,5 +1,5 @@
 import { expect, it } from "@jest/globals";
-import { shownHealth } from "./health.ts";
+import { providerHealth, shownHealth } from "./health.ts";
 
 it.each([
   ["active", "healthy", "healthy", "good"],
@@ -13,4 +13,13 @@ it.each([
 
 it("a stream of which nothing is known is shown as healthy", () => {
   expect(shownHealth({ status: "active", health: null }).word).toBe("healthy");
+});
+
+it.each([
+  ["active", null, "active"],
+  ["active", "It does not answer", "failing"],
+  ["testing", "It does not answer", "testing"],
+  ["inactive", null, "inactive"],
+])("a provider that is %s, with the problem %s of its metadata, is shown as %s", (status, samlMetadataError, word) => {
+  expect(providerHealth({ status, samlMetadataError }).word).toBe(word);
 });

@@ -19,3 +19,12 @@ export function shownHealth({ status, health }: Watched): Shown {
   const word = health?.status ?? "healthy";
   return { word, tone: tones[word] ?? "off" };
 }
+
+type Provider = { status: string; samlMetadataError: string | null };
+
+/** How an identity provider is, in a word: an active one whose metadata cannot be read fails. */
+export function providerHealth({ status, samlMetadataError }: Provider): Shown {
+  if (status === "active" && samlMetadataError !== null) return { word: "failing", tone: "bad" };
+  if (status === "active") return { word: "active", tone: "good" };
+  return { word: status, tone: status === "testing" ? "warn" : "off" };
+}

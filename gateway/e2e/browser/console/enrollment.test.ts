@@ -87,7 +87,7 @@ inChromium("enrollment in the console", (visit) => {
     await page.getByRole("link", { name: "new-board-2" }).waitFor({ state: "detached" });
     await select(1);
     await page.getByRole("button", { name: "Reject …" }).click();
-    await dialog.getByRole("textbox").fill("1 device");
+    await dialog.getByRole("textbox").fill("reject");
     await dialog.getByRole("button", { name: "Reject" }).click();
     await dialog.getByText("1 of 1 done.").waitFor();
     const { body } = await admin.api.call("GET", "/devices?limit=100");

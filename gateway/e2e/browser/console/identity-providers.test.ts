@@ -178,7 +178,7 @@ inChromium("signing in through an identity provider", (visit) => {
         idp.become({ nameId: admin.email, email: admin.email, name: "Admin" });
         await visitor.signIn(admin, "/profile", admin.recoveryCodes[0]);
         await page.getByRole("button", { name: `Link ${provider.name}` }).click();
-        await page.getByRole("button", { name: `Unlink ${provider.name}` }).waitFor();
+        await page.getByRole("button", { name: `Unlink … ${provider.name}` }).waitFor();
         expect(new URL(page.url()).pathname).toBe("/profile");
         await signOut(visitor);
         await enter();

@@ -67,10 +67,13 @@ inChromium("the console's pages of tenants and users", (visit) => {
     );
     await page.getByText("tier=1").waitFor();
     await visitor.expectAccessible();
-    await inDialog(visitor, { open: "Delete …", send: "Delete" }, async (dialog) => {
-      expect(await dialog.getByRole("button", { name: "Delete", exact: true }).isDisabled()).toBe(true);
-      await dialog.getByRole("textbox").fill("Lisbon");
-    });
+    await page.getByRole("button", { name: "More for Lisbon" }).click();
+    await page.getByRole("menuitem", { name: "Delete …" }).click();
+    const question = page.getByRole("dialog");
+    await question.getByText("No device is there.").waitFor();
+    expect(await question.getByRole("button", { name: "Delete", exact: true }).isDisabled()).toBe(true);
+    await question.getByRole("textbox").fill("Lisbon");
+    await question.getByRole("button", { name: "Delete", exact: true }).click();
     await page.getByRole("heading", { level: 1, name: "Sites" }).waitFor();
     await page.getByText("No site yet.").waitFor();
     await visitor.open(`/groups?orgId=${orgId}`, "Device groups");
@@ -127,7 +130,8 @@ inChromium("the console's pages of tenants and users", (visit) => {
     expect(await answer()).toBe(200);
     await dialog.getByLabel("I have stored it").check();
     await dialog.getByRole("button", { name: "Close" }).click();
-    await page.getByRole("button", { name: "Disable Backup" }).click();
+    await page.getByRole("button", { name: "More for Backup" }).click();
+    await page.getByRole("menuitem", { name: "Disable …" }).click();
     await dialog.getByRole("textbox").fill("Backup");
     await dialog.getByRole("button", { name: "Disable" }).click();
     await page.getByRole("cell", { name: "disabled" }).waitFor();
@@ -167,7 +171,8 @@ inChromium("the console's pages of tenants and users", (visit) => {
       await inDialog(visitor, { open: "Claim a domain", send: "Claim" }, (dialog) =>
         dialog.getByLabel("Domain").fill(domain),
       );
-      await page.getByRole("button", { name: `Verify ${domain}` }).click();
+      await page.getByRole("button", { name: `More for ${domain}` }).click();
+      await page.getByRole("menuitem", { name: "Verify …" }).click();
       const dialog = page.getByRole("dialog");
       await dialog.getByRole("button", { name: "Look now" }).click();
       await dialog.getByText(/^Not found yet/).waitFor();
@@ -272,7 +277,7 @@ inChromium("the console's pages of tenants and users", (visit) => {
     await visitor.expectAccessible();
     await page.getByRole("button", { name: "Decommission …" }).click();
     const dialog = page.getByRole("dialog");
-    await dialog.getByRole("textbox").fill("2 devices");
+    await dialog.getByRole("textbox").fill("decommission");
     await dialog.getByRole("button", { name: "Decommission" }).click();
     await dialog.getByText("2 of 2 done.").waitFor();
     await dialog.getByRole("button", { name: "Close" }).click();

@@ -1,5 +1,5 @@
 import type { ItemOf } from "@muster/client";
-import { Bell } from "lucide-react";
+import { Siren } from "lucide-react";
 import { useState } from "react";
 import { alertOperations } from "../../operations/alerts.tsx";
 import { RowOperations } from "../../operations/operation-buttons.tsx";
@@ -37,7 +37,7 @@ export function Alerts() {
         actions={create}
         columns={columns}
         empty={
-          <EmptyState title="No alert yet." icon={Bell}>
+          <EmptyState title="No alert yet." icon={Siren}>
             <p>An alert tells you within a minute that a row of the audit trail matches: by mail or by webhook.</p>
             {create}
           </EmptyState>

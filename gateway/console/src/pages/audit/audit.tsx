@@ -1,6 +1,6 @@
 import type { ItemOf } from "@muster/client";
 import { Link } from "@tanstack/react-router";
-import { Bell } from "lucide-react";
+import { Siren } from "lucide-react";
 import { lazy, Suspense, useState } from "react";
 import { ExportButton } from "../../parts/export-button.tsx";
 import { asOptions } from "../../parts/filter-bar.tsx";
@@ -104,7 +104,7 @@ function AlertButton({ orgId, filters }: { orgId: string | undefined; filters: F
   return (
     <>
       <Operation name="POST /api/v1/audit-logs/alerts" onClick={() => make(true)}>
-        <Bell size={15} aria-hidden />
+        <Siren size={15} aria-hidden />
         Alert …
       </Operation>
       {isMaking ? (

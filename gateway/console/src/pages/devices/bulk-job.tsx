@@ -11,9 +11,9 @@ import { PlainTable } from "../../parts/plain-table.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
-import { jobTitle, listFiltersOf } from "../../rules/bulk-job.ts";
 import { failureSentence } from "../../rules/failure-sentence.ts";
 import { isId } from "../../rules/ids.ts";
+import { jobTitle, listFiltersOf } from "../../rules/job-texts.ts";
 import styles from "./bulk-job.module.css";
 
 type Job = BodyOf<"/api/v1/devices/bulk-jobs/{id}">;

@@ -3,6 +3,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { type FormEvent, type ReactNode, useState } from "react";
 import { api } from "../../api/api.ts";
 import { dataOf } from "../../api/queries.ts";
+import type { Wanted } from "../../operations/many-devices.ts";
 import { Dialog, DialogActions } from "../../parts/dialog.tsx";
 import forms from "../../parts/field.module.css";
 import { toRecord } from "../../parts/links.ts";
@@ -10,12 +11,9 @@ import type { Matching } from "../../parts/list-selection.tsx";
 import { FailureState } from "../../parts/states.tsx";
 import { TypedName } from "../../parts/typed-name.tsx";
 import { useWrite } from "../../parts/use-write.ts";
-import { devicesOf, jobFilterOf, jobTitle } from "../../rules/bulk-job.ts";
+import { devicesOf, jobFilterOf, jobTitle } from "../../rules/job-texts.ts";
 
 type Job = components["schemas"]["DeviceBulkJob"];
-
-/** What a job does with each of its devices. */
-export type Wanted = { action: Job["action"]; change?: NonNullable<Job["change"]> };
 
 type StartJobProps = {
   matching: Matching;

@@ -1,36 +1,28 @@
-import type { ItemOf } from "@muster/client";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { api } from "../../api/api.ts";
-import { dataOf, useForget, useGet } from "../../api/queries.ts";
-import { Confirm } from "../../parts/confirm.tsx";
-import { Field } from "../../parts/field.tsx";
-import { ChooseFirst, FormDialog } from "../../parts/form-dialog.tsx";
+import { useForget } from "../../api/queries.ts";
+import { groupOperations } from "../../operations/device-groups.tsx";
+import { actionsColumn } from "../../operations/operation-buttons.tsx";
+import { ChooseFirst } from "../../parts/form-dialog.tsx";
+import { GroupForm } from "../../parts/group-form.tsx";
 import { to } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
-import { useMe, useWhyNot } from "../../parts/me.tsx";
+import { useMe } from "../../parts/me.tsx";
 import { Operation } from "../../parts/operation.tsx";
-import { NamedOptions } from "../../parts/options.tsx";
-import { RowAction } from "../../parts/row-action.tsx";
+import { toast } from "../../parts/said.ts";
 import { EmptyState } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
-
-type Group = ItemOf<"/api/v1/device-groups">;
-type Asking = { kind: "new" } | { kind: "change" | "delete"; group: Group } | null;
 
 /** Device groups: devices under one name, at any sites. */
 export function Groups() {
   const [{ orgId }] = useFilters();
   const me = useMe();
   const chosenOrgId = me.orgId ?? orgId;
-  const mayChange = useWhyNot("PATCH /api/v1/device-groups/{id}") === null;
-  const mayDelete = useWhyNot("DELETE /api/v1/device-groups/{id}") === null;
   const forget = useForget();
-  const [asking, ask] = useState<Asking>(null);
-  const close = () => ask(null);
+  const [isMaking, make] = useState(false);
   const create = (
-    <Operation name="POST /api/v1/device-groups" isPrimary onClick={() => ask({ kind: "new" })}>
+    <Operation name="POST /api/v1/device-groups" isPrimary onClick={() => make(true)}>
       New group
     </Operation>
   );
@@ -60,25 +52,7 @@ export function Groups() {
             cell: ({ siteId }) => (siteId === null ? "the organization" : "one site"),
           },
           { id: "made", title: "Created", width: "9rem", cell: ({ createdAt }) => <Time at={createdAt} /> },
-          {
-            id: "actions",
-            title: "Actions",
-            width: "10rem",
-            cell: (group) => (
-              <>
-                {mayChange ? (
-                  <RowAction of={group.name} onClick={() => ask({ kind: "change", group })}>
-                    Change
-                  </RowAction>
-                ) : null}{" "}
-                {mayDelete ? (
-                  <RowAction of={group.name} onClick={() => ask({ kind: "delete", group })}>
-                    Delete
-                  </RowAction>
-                ) : null}
-              </>
-            ),
-          },
+          actionsColumn(groupOperations, ({ name }) => name),
         ]}
         empty={
           <EmptyState title="No device group yet.">
@@ -87,86 +61,20 @@ export function Groups() {
           </EmptyState>
         }
       />
-      <GroupQuestions asking={asking} close={close} chosenOrgId={chosenOrgId} forget={forget} />
-    </>
-  );
-}
-
-function GroupQuestions({
-  asking,
-  close,
-  chosenOrgId,
-  forget,
-}: {
-  asking: Asking;
-  close(): void;
-  chosenOrgId: string | undefined;
-  forget: ReturnType<typeof useForget>;
-}) {
-  return (
-    <>
-      {asking?.kind === "new" ? (
+      {isMaking ? (
         chosenOrgId ? (
-          <GroupForm orgId={chosenOrgId} onClose={close} />
+          <GroupForm
+            orgId={chosenOrgId}
+            onClose={() => make(false)}
+            onDone={async (sentence) => {
+              toast(sentence);
+              await forget("/api/v1/device-groups");
+            }}
+          />
         ) : (
-          <ChooseFirst title="New group" what="A group" onClose={close} />
+          <ChooseFirst title="New group" what="A group" onClose={() => make(false)} />
         )
       ) : null}
-      {asking?.kind === "change" ? <GroupForm orgId={asking.group.orgId} group={asking.group} onClose={close} /> : null}
-      {asking?.kind === "delete" ? (
-        <Confirm
-          title={`Delete ${asking.group.name}?`}
-          verb="Delete"
-          onClose={close}
-          action={async () => {
-            await dataOf(api.DELETE("/api/v1/device-groups/{id}", { params: { path: { id: asking.group.id } } }));
-            await forget("/api/v1/device-groups", "/api/v1/devices");
-          }}
-        >
-          <p>Its devices stay; only the group is removed.</p>
-        </Confirm>
-      ) : null}
     </>
-  );
-}
-
-function GroupForm({ orgId, group, onClose }: { orgId: string; group?: Group; onClose(): void }) {
-  const forget = useForget();
-  const sites = useGet("/api/v1/orgs/sites", { params: { query: { orgId, limit: "100" } } });
-  return (
-    <FormDialog
-      title={group ? `Change ${group.name}` : "New group"}
-      verb={group ? "Save" : "Create"}
-      running={group ? "Saving …" : "Creating …"}
-      isDisabled={sites.isPending}
-      onClose={onClose}
-      send={async (form) => {
-        const body = { name: String(form.get("name")), siteId: String(form.get("siteId")) || null };
-        await (group
-          ? dataOf(api.PATCH("/api/v1/device-groups/{id}", { params: { path: { id: group.id } }, body }))
-          : dataOf(api.POST("/api/v1/device-groups", { body: { ...body, orgId } })));
-        await forget("/api/v1/device-groups");
-      }}
-    >
-      {(errorsOf) => (
-        <>
-          <Field label="Name" errors={errorsOf("name")}>
-            <input name="name" required maxLength={255} defaultValue={group?.name} autoComplete="off" />
-          </Field>
-          {sites.data ? (
-            <Field
-              label="Site"
-              hint="People who are limited to a site see only its groups."
-              errors={errorsOf("siteId")}
-            >
-              <select name="siteId" defaultValue={group?.siteId ?? ""}>
-                <option value="">any of the organization</option>
-                <NamedOptions of={sites.data.data} />
-              </select>
-            </Field>
-          ) : null}
-        </>
-      )}
-    </FormDialog>
   );
 }

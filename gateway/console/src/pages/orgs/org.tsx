@@ -1,18 +1,14 @@
-import { Link, useNavigate } from "@tanstack/react-router";
-import { Fragment, useState } from "react";
-import { api } from "../../api/api.ts";
-import { type BodyOf, dataOf, useGet } from "../../api/queries.ts";
-import { DeleteRecord } from "../../parts/delete-record.tsx";
+import { Link } from "@tanstack/react-router";
+import { Fragment } from "react";
+import { useGet } from "../../api/queries.ts";
+import { HeadOperations } from "../../operations/operation-buttons.tsx";
+import { organizationOperations } from "../../operations/organizations.tsx";
 import { Facts, Json, Section } from "../../parts/facts.tsx";
-import { Operation } from "../../parts/operation.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
-import { ChangeOrganization } from "./change-org.tsx";
 import { OrganizationUpdates } from "./org-updates.tsx";
-
-type Organization = BodyOf<"/api/v1/orgs/organizations/{id}">;
 
 /** Lists that can be narrowed to an organization. */
 const theirs = [
@@ -28,34 +24,21 @@ const theirs = [
 /** One organization: a customer with all that is theirs. */
 export function OrganizationPage() {
   const id = useRecordId("/orgs/$id");
-  const params = { path: { id } };
-  const org = useGet("/api/v1/orgs/organizations/{id}", { params });
+  const org = useGet("/api/v1/orgs/organizations/{id}", { params: { path: { id } } });
   const devices = useGet("/api/v1/devices", { params: { query: { orgId: id, limit: "1" } } });
-  const keys = useGet("/api/v1/api-keys", { params: { query: { orgId: id, status: "active", limit: "1" } } });
-  const [asking, ask] = useState<"change" | "delete" | null>(null);
-  const navigate = useNavigate();
   if (!org.data) return <RecordState title="Organization" of={org} />;
   const { data } = org;
-  const close = () => ask(null);
-  const [deviceCount, keyCount] = [devices.data?.pagination.total, keys.data?.pagination.total];
+  const deviceCount = devices.data?.pagination.total;
   const search = { orgId: id };
   const date = (at: string | null) => (at === null ? null : <Instant at={at} />);
   return (
     <>
-      <PageTitle title={data.name} status={data.status} />
-      <Section
-        title="Facts"
-        action={
-          <div>
-            <Operation name="PATCH /api/v1/orgs/organizations/{id}" onClick={() => ask("change")}>
-              Change …
-            </Operation>{" "}
-            <Operation name="DELETE /api/v1/orgs/organizations/{id}" onClick={() => ask("delete")}>
-              Delete …
-            </Operation>
-          </div>
-        }
-      >
+      <PageTitle
+        title={data.name}
+        status={data.status}
+        actions={<HeadOperations of={data} operations={organizationOperations} name={data.name} />}
+      />
+      <Section title="Facts">
         <Facts
           of={[
             ["Slug", data.slug],
@@ -92,53 +75,6 @@ export function OrganizationPage() {
           </Section>
         ))}
       <OrganizationUpdates id={id} />
-      <OrganizationQuestions
-        data={data}
-        asking={asking}
-        close={close}
-        params={params}
-        navigate={navigate}
-        deviceCount={deviceCount}
-        keyCount={keyCount}
-      />
-    </>
-  );
-}
-
-function OrganizationQuestions({
-  data,
-  asking,
-  close,
-  params,
-  navigate,
-  deviceCount,
-  keyCount,
-}: {
-  data: Organization;
-  asking: "change" | "delete" | null;
-  close(): void;
-  params: { path: { id: string } };
-  navigate: ReturnType<typeof useNavigate>;
-  deviceCount: number | null | undefined;
-  keyCount: number | null | undefined;
-}) {
-  return (
-    <>
-      {asking === "change" ? <ChangeOrganization of={data} onClose={close} /> : null}
-      {asking === "delete" ? (
-        <DeleteRecord
-          name={data.name}
-          remove={() => dataOf(api.DELETE("/api/v1/orgs/organizations/{id}", { params }))}
-          forgets={["/api/v1/orgs"]}
-          leave={() => navigate({ to: "/orgs" })}
-          onClose={close}
-        >
-          <p>
-            {deviceCount ?? "Its"} devices and {keyCount ?? "its"} active keys are refused from then on, and its people
-            cannot sign in. Its audit trail stays.
-          </p>
-        </DeleteRecord>
-      ) : null}
     </>
   );
 }

@@ -2,6 +2,8 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { api } from "../../api/api.ts";
 import { dataOf, useForget, useGet } from "../../api/queries.ts";
+import { actionsColumn } from "../../operations/operation-buttons.tsx";
+import { organizationOperations } from "../../operations/organizations.tsx";
 import { Field } from "../../parts/field.tsx";
 import { FormDialog } from "../../parts/form-dialog.tsx";
 import { toRecord } from "../../parts/links.ts";
@@ -51,6 +53,7 @@ export function Organizations() {
             cell: ({ maxDevices }) => maxDevices?.toLocaleString() ?? "unlimited",
           },
           { id: "made", title: "Created", width: "9rem", cell: ({ createdAt }) => <Time at={createdAt} /> },
+          actionsColumn(organizationOperations, ({ name }) => name),
         ]}
         empty={
           <EmptyState title="No organization yet.">

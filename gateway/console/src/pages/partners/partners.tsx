@@ -2,17 +2,19 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { api } from "../../api/api.ts";
 import { dataOf, useForget } from "../../api/queries.ts";
+import { actionsColumn } from "../../operations/operation-buttons.tsx";
+import { partnerOperations } from "../../operations/partners.tsx";
 import { Field } from "../../parts/field.tsx";
 import { FormDialog } from "../../parts/form-dialog.tsx";
 import { toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
 import { Operation } from "../../parts/operation.tsx";
 import { Options } from "../../parts/options.tsx";
+import { partnerPlans, partnerTypes } from "../../parts/partner-values.ts";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Time } from "../../parts/time.tsx";
 import { slugOf } from "../../rules/slug.ts";
-import { partnerPlans, partnerTypes } from "./partner-values.ts";
 
 /** Partners: the service providers and companies whose organizations are here. */
 export function Partners() {
@@ -49,6 +51,7 @@ export function Partners() {
             isMinor: true,
             cell: ({ createdAt }) => <Time at={createdAt} />,
           },
+          actionsColumn(partnerOperations, ({ name }) => name),
         ]}
         empty={
           <EmptyState title="No partner yet.">

@@ -1,22 +1,17 @@
-import type { UseQueryResult } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { api } from "../../api/api.ts";
 import { call } from "../../api/call.ts";
-import { canUsePasskeys, makePasskey } from "../../api/passkey.ts";
-import { type BodyOf, dataOf, Failed, useForget, useGet, useList } from "../../api/queries.ts";
+import { dataOf, Failed, useForget, useGet, useList } from "../../api/queries.ts";
 import { accessToken } from "../../api/session.ts";
-import { Confirm } from "../../parts/confirm.tsx";
-import { Dialog } from "../../parts/dialog.tsx";
-import { EnrollTotp } from "../../parts/enroll-totp.tsx";
+import { factorOperations, newRecoveryCodes, passkeyOperations } from "../../operations/factors.tsx";
+import { HeadOperations, LineOperations } from "../../operations/operation-buttons.tsx";
 import { Facts, Section } from "../../parts/facts.tsx";
 import forms from "../../parts/field.module.css";
 import { Field } from "../../parts/field.tsx";
-import { FormActions } from "../../parts/form-actions.tsx";
 import { FormDialog } from "../../parts/form-dialog.tsx";
 import { useMe } from "../../parts/me.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
-import { SecretOnce } from "../../parts/secret-once.tsx";
 import { areSingleKeysOn, setSingleKeys } from "../../parts/shortcuts.ts";
 import { FailureState, Loading, Said } from "../../parts/states.tsx";
 import { chooseDensity, chosenDensity } from "../../parts/theme.ts";
@@ -25,9 +20,6 @@ import { useWrite } from "../../parts/use-write.ts";
 import { ZoneChoice } from "../../parts/zone-choice.tsx";
 import { attemptIn, ssoReasonSentence } from "../../rules/sso-reasons.ts";
 import { LinkedProviders } from "./linked-providers.tsx";
-
-type OpenFactor = "totp" | "passkey" | "no-totp" | "codes" | null;
-type Named = { id: string; name: string };
 
 /** The user's own account: name, second factors, password, sessions, and settings of this browser. */
 export function Profile() {
@@ -133,250 +125,52 @@ function Account() {
 
 function Factors() {
   const me = useMe();
-  const forget = useForget();
   const passkeys = useGet("/api/v1/auth/mfa/passkeys");
   const factors = useGet("/api/v1/auth/mfa");
-  const [open, setOpen] = useState<OpenFactor>(null);
-  const [codes, setCodes] = useState<string | null>(null);
-  const hasApp = factors.data?.totp === true;
-  const [chosen, choose] = useState<Named | null>(null);
-  const changed = () => forget("/api/v1/auth/mfa", "/api/v1/auth/me");
   return (
     <Section
       title="Second factors"
       action={
-        <div>
-          {hasApp ? (
-            <button type="button" onClick={() => setOpen("no-totp")}>
-              Remove the authenticator app …
-            </button>
-          ) : factors.data ? (
-            <button type="button" onClick={() => setOpen("totp")}>
-              Add an authenticator app
-            </button>
-          ) : null}{" "}
-          {canUsePasskeys() ? (
-            <button type="button" onClick={() => setOpen("passkey")}>
-              Add a passkey
-            </button>
-          ) : null}
-        </div>
+        factors.data ? (
+          <div>
+            <HeadOperations of={factors.data} operations={factorOperations} name="your second factors" />
+          </div>
+        ) : null
       }
     >
       {me.mfaEnabled ? null : (
         <p className="soft">You have none. Creating keys, inviting people and similar changes require one.</p>
       )}
       {factors.error ? <FailureState failure={factors.error.failure} onRetry={() => void factors.refetch()} /> : null}
-      {hasApp ? <p>An authenticator app.</p> : null}
+      {factors.data?.totp ? <p>An authenticator app.</p> : null}
       {factors.data && me.mfaEnabled ? (
         <p>
           Recovery codes left: {factors.data.recoveryCodes}.{" "}
-          <button type="button" data-weight="link" onClick={() => setOpen("codes")}>
-            Make new ones …
-          </button>
+          <LineOperations of={factors.data} operations={[newRecoveryCodes]} name="" />
         </p>
       ) : null}
       {passkeys.error ? (
         <FailureState failure={passkeys.error.failure} onRetry={() => void passkeys.refetch()} />
       ) : null}
-      <Passkeys passkeys={passkeys} choose={choose} />
-      <FactorQuestions
-        open={open}
-        setOpen={setOpen}
-        changed={changed}
-        codes={codes}
-        setCodes={setCodes}
-        chosen={chosen}
-        choose={choose}
-      />
+      {passkeys.data && passkeys.data.data.length > 0 ? (
+        <PlainTable columns={["Passkey", "Made", "Last used"]} hasActions>
+          {passkeys.data.data.map((passkey) => (
+            <tr key={passkey.id}>
+              <th scope="row">{passkey.name}</th>
+              <td>
+                <Instant at={passkey.createdAt} />
+              </td>
+              <td>
+                <Time at={passkey.lastUsedAt} />
+              </td>
+              <td>
+                <LineOperations of={passkey} operations={passkeyOperations} name={passkey.name} />
+              </td>
+            </tr>
+          ))}
+        </PlainTable>
+      ) : null}
     </Section>
-  );
-}
-
-function Passkeys({
-  passkeys,
-  choose,
-}: {
-  passkeys: UseQueryResult<BodyOf<"/api/v1/auth/mfa/passkeys">>;
-  choose(passkey: Named | null): void;
-}) {
-  return passkeys.data && passkeys.data.data.length > 0 ? (
-    <PlainTable columns={["Passkey", "Made", "Last used"]} hasActions>
-      {passkeys.data.data.map(({ id, name, createdAt, lastUsedAt }) => (
-        <tr key={id}>
-          <th scope="row">{name}</th>
-          <td>
-            <Instant at={createdAt} />
-          </td>
-          <td>
-            <Time at={lastUsedAt} />
-          </td>
-          <td>
-            <button type="button" data-weight="link" onClick={() => choose({ id, name })}>
-              Remove<span className="visually-hidden"> {name}</span>
-            </button>
-          </td>
-        </tr>
-      ))}
-    </PlainTable>
-  ) : null;
-}
-
-function FactorQuestions({
-  open,
-  setOpen,
-  changed,
-  codes,
-  setCodes,
-  chosen,
-  choose,
-}: {
-  open: OpenFactor;
-  setOpen(open: OpenFactor): void;
-  changed(): Promise<void>;
-  codes: string | null;
-  setCodes(codes: string | null): void;
-  chosen: Named | null;
-  choose(passkey: Named | null): void;
-}) {
-  return (
-    <>
-      {open === "totp" ? (
-        <Dialog title="Add an authenticator app" onClose={() => setOpen(null)}>
-          <EnrollTotp
-            onCancel={() => setOpen(null)}
-            onDone={() => {
-              setOpen(null);
-              void changed();
-            }}
-          />
-        </Dialog>
-      ) : null}
-      <NoTotp open={open} setOpen={setOpen} changed={changed} />
-      {open === "codes" ? (
-        <Confirm
-          title="Make new recovery codes?"
-          verb="Make them"
-          onClose={() => setOpen(null)}
-          action={async () => {
-            const { recoveryCodes } = await dataOf(api.POST("/api/v1/auth/mfa/recovery-codes"));
-            setCodes(recoveryCodes.join("\n"));
-            await changed();
-          }}
-        >
-          <p>The codes that you have stop working.</p>
-        </Confirm>
-      ) : null}
-      {codes === null ? null : <RecoveryCodes codes={codes} onClose={() => setCodes(null)} />}
-      {open === "passkey" ? (
-        <NewPasskey
-          onClose={() => {
-            setOpen(null);
-            void changed();
-          }}
-        />
-      ) : null}
-      {chosen ? (
-        <Confirm
-          title={`Remove ${chosen.name}?`}
-          verb="Remove"
-          onClose={() => choose(null)}
-          action={async () => {
-            await dataOf(api.DELETE("/api/v1/auth/mfa/passkeys/{id}", { params: { path: { id: chosen.id } } }));
-            await changed();
-          }}
-        >
-          <p>It no longer opens your account. With the last factor the recovery codes are removed, too.</p>
-        </Confirm>
-      ) : null}
-    </>
-  );
-}
-
-function NoTotp({
-  open,
-  setOpen,
-  changed,
-}: {
-  open: OpenFactor;
-  setOpen(open: OpenFactor): void;
-  changed(): Promise<void>;
-}) {
-  return open === "no-totp" ? (
-    <FormDialog
-      title="Remove the authenticator app?"
-      verb="Remove"
-      running="Removing …"
-      send={(form) =>
-        dataOf(
-          api.POST("/api/v1/auth/mfa/totp/disable", {
-            body: { password: String(form.get("password")), code: String(form.get("code")).trim() },
-          }),
-        )
-      }
-      onSent={() => void changed()}
-      onClose={() => setOpen(null)}
-    >
-      {(errorsOf) => (
-        <>
-          <p>Its codes no longer open your account. With the last factor the recovery codes are removed, too.</p>
-          <Field label="Your password" errors={errorsOf("password")}>
-            <input name="password" type="password" autoComplete="current-password" required />
-          </Field>
-          <Field label="A code of the app, or a recovery code" errors={errorsOf("code")}>
-            <input name="code" autoComplete="one-time-code" required spellCheck={false} />
-          </Field>
-        </>
-      )}
-    </FormDialog>
-  ) : null;
-}
-
-const RecoveryCodes = ({ codes, onClose }: { codes: string; onClose(): void }) => (
-  <SecretOnce
-    title="Your recovery codes"
-    secret={codes}
-    note="They open your account without another factor; each works once, and they are shown only once."
-    onClose={onClose}
-  />
-);
-
-function NewPasskey({ onClose }: { onClose(): void }) {
-  const write = useWrite();
-  const [codes, setCodes] = useState<string | null>(null);
-  async function send(event: FormEvent<HTMLFormElement>) {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget);
-    const made = await write.run(async () => {
-      const token = (await accessToken()) ?? "";
-      const { data, failure } = await makePasskey<{ recoveryCodes?: string[] }>(
-        token,
-        String(form.get("password")),
-        String(form.get("name")).trim(),
-      );
-      if (failure) throw new Failed(failure);
-      return data;
-    });
-    if (made === null) return;
-    if (made.recoveryCodes) setCodes(made.recoveryCodes.join("\n"));
-    else onClose();
-  }
-  if (codes !== null) return <RecoveryCodes codes={codes} onClose={onClose} />;
-  return (
-    <Dialog title="Add a passkey" onClose={onClose}>
-      <form className={forms.form} onSubmit={send}>
-        {write.failure ? <FailureState failure={write.failure} /> : null}
-        <Field label="Name" hint="Where it is, such as “Laptop”.">
-          <input name="name" maxLength={255} />
-        </Field>
-        <Field label="Your password">
-          <input name="password" type="password" autoComplete="current-password" maxLength={1024} />
-        </Field>
-        <FormActions onCancel={onClose} isRunning={write.isRunning} running="Waiting for your device …">
-          Continue
-        </FormActions>
-      </form>
-    </Dialog>
   );
 }
 

@@ -1,13 +1,15 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
+import { actionsColumn } from "../../operations/operation-buttons.tsx";
+import { roleOperations } from "../../operations/roles.tsx";
 import { asOptions } from "../../parts/filter-bar.tsx";
 import { toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
 import { Operation } from "../../parts/operation.tsx";
+import { RoleForm } from "../../parts/role-form.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
-import { RoleForm } from "./role-form.tsx";
 
 /** Roles that the user may see and assign: seeded ones first. */
 export function Roles() {
@@ -56,6 +58,7 @@ export function Roles() {
             isMinor: true,
             cell: ({ updatedAt }) => <Time at={updatedAt} />,
           },
+          actionsColumn(roleOperations, ({ name }) => name),
         ]}
         empty={<EmptyState title="No role is yours to see." />}
       />

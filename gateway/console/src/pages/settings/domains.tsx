@@ -1,37 +1,25 @@
-import type { ItemOf } from "@muster/client";
 import { useState } from "react";
 import { api } from "../../api/api.ts";
-import { dataOf, Failed, useForget } from "../../api/queries.ts";
-import { Confirm } from "../../parts/confirm.tsx";
-import { Dialog, DialogActions } from "../../parts/dialog.tsx";
-import { Facts } from "../../parts/facts.tsx";
+import { dataOf, useForget } from "../../api/queries.ts";
+import { domainOperations } from "../../operations/domains.tsx";
+import { actionsColumn } from "../../operations/operation-buttons.tsx";
 import { Field } from "../../parts/field.tsx";
 import { ChooseFirst, FormDialog } from "../../parts/form-dialog.tsx";
-import { CopyButton } from "../../parts/list-head.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
-import { useMe, useWhyNot } from "../../parts/me.tsx";
+import { useMe } from "../../parts/me.tsx";
 import { Operation } from "../../parts/operation.tsx";
-import { RowAction } from "../../parts/row-action.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
-import { failureSentence } from "../../rules/failure-sentence.ts";
-import type { Me } from "../../rules/why-not.ts";
-
-type Domain = ItemOf<"/api/v1/sso/domains">;
-type Asking = { kind: "new" } | { kind: "verify" | "delete"; domain: Domain } | null;
 
 /** Domains of e-mail addresses that organizations and partners have claimed, proven by a TXT record. */
 export function Domains() {
   const [{ orgId }] = useFilters();
   const me = useMe();
   const chosenOrgId = me.orgId ?? orgId;
-  const why = useWhyNot("POST /api/v1/sso/domains/{id}/verify");
-  const forget = useForget();
-  const [asking, ask] = useState<Asking>(null);
-  const close = () => ask(null);
+  const [isClaiming, claim] = useState(false);
   const create = (
-    <Operation name="POST /api/v1/sso/domains" isPrimary onClick={() => ask({ kind: "new" })}>
+    <Operation name="POST /api/v1/sso/domains" isPrimary onClick={() => claim(true)}>
       Claim a domain
     </Operation>
   );
@@ -60,24 +48,7 @@ export function Domains() {
             cell: ({ lastCheckedAt }) => <Time at={lastCheckedAt} />,
           },
           { id: "error", title: "Problem", isMinor: true, cell: ({ lastError }) => lastError },
-          {
-            id: "actions",
-            title: "Actions",
-            width: "11rem",
-            cell: (domain) =>
-              why === null ? (
-                <>
-                  {domain.verifiedAt === null ? (
-                    <RowAction of={domain.domain} onClick={() => ask({ kind: "verify", domain })}>
-                      Verify
-                    </RowAction>
-                  ) : null}{" "}
-                  <RowAction of={domain.domain} onClick={() => ask({ kind: "delete", domain })}>
-                    Give up
-                  </RowAction>
-                </>
-              ) : null,
-          },
+          actionsColumn(domainOperations, ({ domain }) => domain),
         ]}
         empty={
           <EmptyState title="No domain is claimed yet.">
@@ -89,109 +60,42 @@ export function Domains() {
           </EmptyState>
         }
       />
-      <DomainQuestions asking={asking} close={close} chosenOrgId={chosenOrgId} forget={forget} me={me} />
-    </>
-  );
-}
-
-function DomainQuestions({
-  asking,
-  close,
-  chosenOrgId,
-  forget,
-  me,
-}: {
-  asking: Asking;
-  close(): void;
-  chosenOrgId: string | undefined;
-  forget: ReturnType<typeof useForget>;
-  me: Me;
-}) {
-  return (
-    <>
-      {asking?.kind === "new" ? (
+      {isClaiming ? (
         chosenOrgId || me.scope === "partner" ? (
-          <FormDialog
-            title="Claim a domain"
-            verb="Claim"
-            running="Claiming …"
-            onClose={close}
-            send={async (form) => {
-              const at = chosenOrgId ? { orgId: chosenOrgId } : { ownerScope: "partner" as const };
-              const body = { domain: String(form.get("domain")).trim(), ...at };
-              await dataOf(api.POST("/api/v1/sso/domains", { body }));
-              await forget("/api/v1/sso/domains");
-            }}
-          >
-            {(errorsOf) => (
-              <Field
-                label="Domain"
-                hint="It takes effect once its TXT record was found: “Verify” shows the record."
-                errors={errorsOf("domain")}
-              >
-                <input name="domain" required maxLength={255} placeholder="acme.example" spellCheck={false} />
-              </Field>
-            )}
-          </FormDialog>
+          <ClaimDomain orgId={chosenOrgId} onClose={() => claim(false)} />
         ) : (
-          <ChooseFirst title="Claim a domain" what="A domain" onClose={close} />
+          <ChooseFirst title="Claim a domain" what="A domain" onClose={() => claim(false)} />
         )
       ) : null}
-      {asking?.kind === "verify" ? <Verify domain={asking.domain} onClose={close} /> : null}
-      {asking?.kind === "delete" ? (
-        <Confirm
-          title={`Give ${asking.domain.domain} up?`}
-          verb="Give up"
-          onClose={close}
-          action={async () => {
-            await dataOf(api.DELETE("/api/v1/sso/domains/{id}", { params: { path: { id: asking.domain.id } } }));
-            await forget("/api/v1/sso/domains");
-          }}
-        >
-          <p>Accounts for its addresses are no longer created, and others may claim it.</p>
-        </Confirm>
-      ) : null}
     </>
   );
 }
 
-/** The TXT record to create, and the check whether it exists. */
-function Verify({ domain: { id, domain, recordName, recordValue }, onClose }: { domain: Domain; onClose(): void }) {
-  const [said, say] = useState<string | null>(null);
-  const [isLooking, setLooking] = useState(false);
+/** Claims a domain for an organization, or for the user's partner. */
+function ClaimDomain({ orgId, onClose }: { orgId: string | undefined; onClose(): void }) {
   const forget = useForget();
-  async function look() {
-    setLooking(true);
-    try {
-      const found = await dataOf(api.POST("/api/v1/sso/domains/{id}/verify", { params: { path: { id } } }));
-      say(found.verifiedAt ? `${domain} is verified.` : `Not found yet: ${found.lastError ?? "no such record"}`);
-      await forget("/api/v1/sso/domains");
-    } catch (error) {
-      if (!(error instanceof Failed)) throw error;
-      say(failureSentence(error.failure));
-    } finally {
-      setLooking(false);
-    }
-  }
   return (
-    <Dialog title={`Verify ${domain}`} onClose={onClose}>
-      <p>Create this TXT record at the domain's DNS provider; it may take an hour until it is visible.</p>
-      <Facts
-        of={[
-          ["Name", <code key="name">{recordName}</code>],
-          ["Value", <code key="value">{recordValue}</code>],
-        ]}
-      />
-      <p role="status">{said}</p>
-      <DialogActions>
-        <CopyButton what="value" text={() => recordValue} />
-        <button type="button" onClick={onClose}>
-          Close
-        </button>
-        <button type="button" data-weight="primary" disabled={isLooking} onClick={() => void look()}>
-          {isLooking ? "Looking …" : "Look now"}
-        </button>
-      </DialogActions>
-    </Dialog>
+    <FormDialog
+      title="Claim a domain"
+      verb="Claim"
+      running="Claiming …"
+      onClose={onClose}
+      send={async (form) => {
+        const at = orgId ? { orgId } : { ownerScope: "partner" as const };
+        const body = { domain: String(form.get("domain")).trim(), ...at };
+        await dataOf(api.POST("/api/v1/sso/domains", { body }));
+        await forget("/api/v1/sso/domains");
+      }}
+    >
+      {(errorsOf) => (
+        <Field
+          label="Domain"
+          hint="It takes effect once its TXT record was found: “Verify” shows the record."
+          errors={errorsOf("domain")}
+        >
+          <input name="domain" required maxLength={255} placeholder="acme.example" spellCheck={false} />
+        </Field>
+      )}
+    </FormDialog>
   );
 }

@@ -1,11 +1,11 @@
 import { useState } from "react";
 import { api } from "../../api/api.ts";
 import { dataOf, useForget, useGet } from "../../api/queries.ts";
+import { DefaultRole } from "../../parts/default-role.tsx";
 import { Field } from "../../parts/field.tsx";
 import { FormDialog } from "../../parts/form-dialog.tsx";
 import { NamedOptions } from "../../parts/options.tsx";
-import { DefaultRole } from "./default-role.tsx";
-import { ProviderAddress } from "./provider-address.tsx";
+import { ProviderAddress } from "../../parts/provider-address.tsx";
 
 /** Makes a provider of an organization, or without one the partner's own. It begins inactive. */
 export function NewProvider({ orgId, onClose }: { orgId: string | undefined; onClose(): void }) {

@@ -1,15 +1,17 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
+import { actionsColumn } from "../../operations/operation-buttons.tsx";
+import { providerOperations } from "../../operations/providers.tsx";
 import { ChooseFirst } from "../../parts/form-dialog.tsx";
 import { toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
 import { useMe } from "../../parts/me.tsx";
 import { Operation } from "../../parts/operation.tsx";
 import { EmptyState } from "../../parts/states.tsx";
-import { Status } from "../../parts/status.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 import { NewProvider } from "./new-provider.tsx";
+import { ProviderStatus } from "./provider-status.tsx";
 
 /** Identity providers through which people of the chosen organization or partner sign in. */
 export function SingleSignOn() {
@@ -47,7 +49,13 @@ export function SingleSignOn() {
             isMinor: true,
             cell: ({ type }) => (type === "saml" ? "SAML 2.0" : "OpenID Connect"),
           },
-          { id: "status", title: "Status", width: "8rem", cell: ({ status }) => <Status of={status} /> },
+          {
+            id: "status",
+            title: "Health",
+            width: "8rem",
+            as: "state",
+            cell: (provider) => <ProviderStatus of={provider} />,
+          },
           {
             id: "health",
             title: "Health",
@@ -69,6 +77,7 @@ export function SingleSignOn() {
             isMinor: true,
             cell: ({ createdAt }) => <Time at={createdAt} />,
           },
+          actionsColumn(providerOperations, ({ name }) => name),
         ]}
         empty={
           <EmptyState title="No identity provider yet.">

@@ -1,5 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
+import { actionsColumn } from "../../operations/operation-buttons.tsx";
+import { siteOperations } from "../../operations/sites.tsx";
 import { ChooseFirst } from "../../parts/form-dialog.tsx";
 import { LabelList } from "../../parts/label-list.tsx";
 import { toRecord } from "../../parts/links.ts";
@@ -7,10 +9,10 @@ import { ListPage } from "../../parts/list-page.tsx";
 import { useMe } from "../../parts/me.tsx";
 import { organizationColumn } from "../../parts/name-of.tsx";
 import { Operation } from "../../parts/operation.tsx";
+import { SiteForm } from "../../parts/site-form.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
-import { SiteForm } from "./site-form.tsx";
 
 /** The sites of the organizations that the user may see. */
 export function Sites() {
@@ -49,6 +51,7 @@ export function Sites() {
             isMinor: true,
             cell: ({ createdAt }) => <Time at={createdAt} />,
           },
+          actionsColumn(siteOperations, ({ name }) => name),
         ]}
         empty={
           <EmptyState title="No site yet.">

@@ -2,7 +2,8 @@ import type { ItemOf } from "@muster/client";
 import { useState } from "react";
 import { api } from "../../api/api.ts";
 import { dataOf, useForget, useGet, useList } from "../../api/queries.ts";
-import { Confirm } from "../../parts/confirm.tsx";
+import { LineOperations } from "../../operations/operation-buttons.tsx";
+import { replayOperations } from "../../operations/replays.tsx";
 import { Section } from "../../parts/facts.tsx";
 import { Field } from "../../parts/field.tsx";
 import { FormDialog } from "../../parts/form-dialog.tsx";
@@ -24,8 +25,6 @@ const which = {
 export function Replays({ id, onDone }: { id: string; onDone(sentence: string): void }) {
   const list = useList("/api/v1/webhooks/{id}/replays", { params: { path: { id } } }, { everyMs: 5_000 });
   const [isStarting, start] = useState(false);
-  const [ending, end] = useState<Replay | null>(null);
-  const forget = useForget();
   return (
     <Section
       title="Replays"
@@ -58,102 +57,56 @@ export function Replays({ id, onDone }: { id: string; onDone(sentence: string): 
                 <Outcomes id={id} replay={replay} />
               </td>
               <td>
-                {replay.status === "queued" || replay.status === "running" ? (
-                  <Operation name="DELETE /api/v1/webhooks/{id}/replays/{replayId}" onClick={() => end(replay)}>
-                    Cancel …
-                  </Operation>
-                ) : null}
+                <LineOperations of={{ ...replay, webhookId: id }} operations={replayOperations} name="the replay" />
               </td>
             </tr>
           ))}
         </PlainTable>
       ) : null}
-      <ReplayQuestions
-        isStarting={isStarting}
-        start={start}
-        ending={ending}
-        end={end}
-        forget={forget}
-        id={id}
-        onDone={onDone}
-      />
+      {isStarting ? <NewReplay id={id} onClose={() => start(false)} onDone={onDone} /> : null}
     </Section>
   );
 }
 
-function ReplayQuestions({
-  isStarting,
-  start,
-  ending,
-  end,
-  forget,
-  id,
-  onDone,
-}: {
-  isStarting: boolean;
-  start(isStarting: boolean): void;
-  ending: Replay | null;
-  end(replay: Replay | null): void;
-  forget: ReturnType<typeof useForget>;
-  id: string;
-  onDone(sentence: string): void;
-}) {
+function NewReplay({ id, onClose, onDone }: { id: string; onClose(): void; onDone(sentence: string): void }) {
+  const forget = useForget();
   return (
-    <>
-      {isStarting ? (
-        <FormDialog
-          title="Replay deliveries"
-          verb="Replay"
-          running="Queueing …"
-          onClose={() => start(false)}
-          send={async (form) => {
-            const body = {
-              since: new Date(String(form.get("since"))).toISOString(),
-              deliveryStatus: String(form.get("deliveryStatus")) as keyof typeof which,
-            };
-            await dataOf(api.POST("/api/v1/webhooks/{id}/replay", { params: { path: { id } }, body }));
-            onDone("The replay is queued.");
-            await forget("/api/v1/webhooks");
-          }}
-        >
-          {(errorsOf) => (
-            <>
-              <p className="soft">
-                Runs in the background, a few at a time, without delaying live deliveries. Each event is sent once, with
-                its own id.
-              </p>
-              <Field label="Since" hint="In this browser's time." errors={errorsOf("since")}>
-                <input name="since" type="datetime-local" required />
-              </Field>
-              <Field label="Deliveries" errors={errorsOf("deliveryStatus")}>
-                <select name="deliveryStatus">
-                  {Object.entries(which).map(([value, words]) => (
-                    <option key={value} value={value}>
-                      {words}
-                    </option>
-                  ))}
-                </select>
-              </Field>
-            </>
-          )}
-        </FormDialog>
-      ) : null}
-      {ending ? (
-        <Confirm
-          title="Cancel the replay?"
-          verb="Cancel it"
-          onClose={() => end(null)}
-          action={async () => {
-            const params = { path: { id, replayId: ending.id } };
-            await dataOf(api.DELETE("/api/v1/webhooks/{id}/replays/{replayId}", { params }));
-            onDone("The replay is cancelled.");
-            await forget("/api/v1/webhooks");
-          }}
-        >
-          <p>Nothing more is queued, and pending deliveries are dropped. Requests in flight are completed.</p>
-        </Confirm>
-      ) : null}
-    </>
+    <FormDialog
+      title="Replay deliveries"
+      verb="Replay"
+      running="Queueing …"
+      onClose={onClose}
+      send={async (form) => {
+        const body = {
+          since: new Date(String(form.get("since"))).toISOString(),
+          deliveryStatus: String(form.get("deliveryStatus")) as keyof typeof which,
+        };
+        await dataOf(api.POST("/api/v1/webhooks/{id}/replay", { params: { path: { id } }, body }));
+        onDone("The replay is queued.");
+        await forget("/api/v1/webhooks");
+      }}
+    >
+      {(errorsOf) => (
+        <>
+          <p className="soft">
+            Runs in the background, a few at a time, without delaying live deliveries. Each event is sent once, with its
+            own id.
+          </p>
+          <Field label="Since" hint="In this browser's time." errors={errorsOf("since")}>
+            <input name="since" type="datetime-local" required />
+          </Field>
+          <Field label="Deliveries" errors={errorsOf("deliveryStatus")}>
+            <select name="deliveryStatus">
+              {Object.entries(which).map(([value, words]) => (
+                <option key={value} value={value}>
+                  {words}
+                </option>
+              ))}
+            </select>
+          </Field>
+        </>
+      )}
+    </FormDialog>
   );
 }
 

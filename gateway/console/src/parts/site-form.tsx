@@ -1,18 +1,19 @@
 import type { ItemOf } from "@muster/client";
-import { api } from "../../api/api.ts";
-import { dataOf, useForget } from "../../api/queries.ts";
-import { Field } from "../../parts/field.tsx";
-import { FormDialog } from "../../parts/form-dialog.tsx";
+import { api } from "../api/api.ts";
+import { dataOf, useForget } from "../api/queries.ts";
+import { Field } from "./field.tsx";
+import { FormDialog } from "./form-dialog.tsx";
 
-type SiteFormProps = { onClose(): void } & (
-  | { orgId: string; site?: undefined }
-  | { site: ItemOf<"/api/v1/orgs/sites">; orgId?: undefined }
-);
+type SiteFormProps = {
+  onClose(): void;
+  /** Replaces the list being read again: says what is different. */
+  onDone?(sentence: string): Promise<void>;
+} & ({ orgId: string; site?: undefined } | { site: ItemOf<"/api/v1/orgs/sites">; orgId?: undefined });
 
 const zones = Intl.supportedValuesOf("timeZone");
 
 /** Makes a site of an organization, or changes one. */
-export function SiteForm({ orgId, site, onClose }: SiteFormProps) {
+export function SiteForm({ orgId, site, onClose, onDone }: SiteFormProps) {
   const forget = useForget();
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
   return (
@@ -26,7 +27,7 @@ export function SiteForm({ orgId, site, onClose }: SiteFormProps) {
         await (site
           ? dataOf(api.PATCH("/api/v1/orgs/sites/{id}", { params: { path: { id: site.id } }, body }))
           : dataOf(api.POST("/api/v1/orgs/sites", { body: { ...body, orgId } })));
-        await forget("/api/v1/orgs/sites");
+        await (onDone ? onDone("Saved.") : forget("/api/v1/orgs/sites"));
       }}
     >
       {(errorsOf) => (

@@ -1,17 +1,25 @@
 import type { ItemOf, Permission } from "@muster/client";
-import { api } from "../../api/api.ts";
-import { dataOf, useForget, useGet } from "../../api/queries.ts";
-import forms from "../../parts/field.module.css";
-import { Field } from "../../parts/field.tsx";
-import { FormDialog } from "../../parts/form-dialog.tsx";
-import { useMe } from "../../parts/me.tsx";
-import { Loading } from "../../parts/states.tsx";
-import { checkedOf } from "../../rules/checked.ts";
+import { api } from "../api/api.ts";
+import { dataOf, useForget, useGet } from "../api/queries.ts";
+import { checkedOf } from "../rules/checked.ts";
+import forms from "./field.module.css";
+import { Field } from "./field.tsx";
+import { FormDialog } from "./form-dialog.tsx";
+import { useMe } from "./me.tsx";
+import { Loading } from "./states.tsx";
 
 type Role = ItemOf<"/api/v1/roles">;
 
+type RoleFormProps = {
+  role?: Role;
+  orgId?: string | undefined;
+  onClose(): void;
+  /** Replaces the list being read again: says what is different. */
+  onDone?(sentence: string): Promise<void>;
+};
+
 /** Makes a role of the chosen organization, or changes one. Users can only grant permissions that they hold. */
-export function RoleForm({ role, orgId, onClose }: { role?: Role; orgId?: string | undefined; onClose(): void }) {
+export function RoleForm({ role, orgId, onClose, onDone }: RoleFormProps) {
   const me = useMe();
   const all = useGet("/api/v1/permissions");
   const forget = useForget();
@@ -31,7 +39,9 @@ export function RoleForm({ role, orgId, onClose }: { role?: Role; orgId?: string
         await (role
           ? dataOf(api.PATCH("/api/v1/roles/{id}", { params: { path: { id: role.id } }, body }))
           : dataOf(api.POST("/api/v1/roles", { body: { ...body, ...at } })));
-        await forget("/api/v1/roles", "/api/v1/users");
+        await (onDone
+          ? onDone("Saved; in force at once for everyone who has it.")
+          : forget("/api/v1/roles", "/api/v1/users"));
       }}
     >
       {(errorsOf) => (

@@ -1,6 +1,6 @@
 import type { ItemOf } from "@muster/client";
-import { Field } from "../../parts/field.tsx";
-import type { ErrorsOf } from "../../parts/form-dialog.tsx";
+import { Field } from "./field.tsx";
+import type { ErrorsOf } from "./form-dialog.tsx";
 
 type Provider = ItemOf<"/api/v1/sso/providers">;
 

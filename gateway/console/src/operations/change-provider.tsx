@@ -1,10 +1,10 @@
 import type { ItemOf } from "@muster/client";
-import { api } from "../../api/api.ts";
-import { dataOf } from "../../api/queries.ts";
-import { Field } from "../../parts/field.tsx";
-import { FormDialog } from "../../parts/form-dialog.tsx";
-import { DefaultRole } from "./default-role.tsx";
-import { ProviderAddress } from "./provider-address.tsx";
+import { api } from "../api/api.ts";
+import { dataOf } from "../api/queries.ts";
+import { DefaultRole } from "../parts/default-role.tsx";
+import { Field } from "../parts/field.tsx";
+import { FormDialog } from "../parts/form-dialog.tsx";
+import { ProviderAddress } from "../parts/provider-address.tsx";
 
 type Provider = ItemOf<"/api/v1/sso/providers">;
 type ChangeProviderProps = { of: Provider; onClose(): void; onDone(sentence: string): Promise<void> };

@@ -1,18 +1,19 @@
 import type { ItemOf } from "@muster/client";
-import { api } from "../../api/api.ts";
-import { dataOf, useForget } from "../../api/queries.ts";
-import { Field } from "../../parts/field.tsx";
-import { FormDialog } from "../../parts/form-dialog.tsx";
-import { Options } from "../../parts/options.tsx";
-import { capOf, dayOf } from "../../rules/form-values.ts";
+import { api } from "../api/api.ts";
+import { dataOf } from "../api/queries.ts";
+import { Field } from "../parts/field.tsx";
+import { FormDialog } from "../parts/form-dialog.tsx";
+import { Options } from "../parts/options.tsx";
+import { capOf, dayOf } from "../rules/form-values.ts";
+import type { FormProps } from "./record-operation.ts";
 
 type Organization = ItemOf<"/api/v1/orgs/organizations">;
 
 const statuses = ["active", "trial", "suspended", "churned"] as const;
 const types = ["customer", "internal"] as const;
 
-export function ChangeOrganization({ of: org, onClose }: { of: Organization; onClose(): void }) {
-  const forget = useForget();
+/** Changes an organization. */
+export function ChangeOrganization({ of: org, onClose, onDone }: FormProps<Organization>) {
   return (
     <FormDialog
       title={`Change ${org.name}`}
@@ -31,7 +32,7 @@ export function ChangeOrganization({ of: org, onClose }: { of: Organization; onC
         };
         const params = { path: { id: org.id } };
         await dataOf(api.PATCH("/api/v1/orgs/organizations/{id}", { params, body }));
-        await forget("/api/v1/orgs");
+        await onDone("Saved.");
       }}
     >
       {(errorsOf) => (

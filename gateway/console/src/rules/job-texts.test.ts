@@ -1,5 +1,5 @@
 import { expect, it } from "@jest/globals";
-import { jobFilterOf, jobTitle, listFiltersOf } from "./bulk-job.ts";
+import { jobFilterOf, jobTitle, listFiltersOf } from "./job-texts.ts";
 
 it("a job has the filters of the list, without its order and without empty ones", () => {
   const filters = { orgId: "o", status: "offline,quarantined", search: "web", siteId: undefined, os: "", sort: "-x" };

@@ -1,7 +1,7 @@
-import { useAssignableRoles } from "../../api/use-assignable-roles.ts";
-import { Field } from "../../parts/field.tsx";
-import type { ErrorsOf } from "../../parts/form-dialog.tsx";
-import { NamedOptions } from "../../parts/options.tsx";
+import { useAssignableRoles } from "../api/use-assignable-roles.ts";
+import { Field } from "./field.tsx";
+import type { ErrorsOf } from "./form-dialog.tsx";
+import { NamedOptions } from "./options.tsx";
 
 type DefaultRoleProps = { orgId: string | undefined; chosen?: string | null; errorsOf: ErrorsOf };
 
