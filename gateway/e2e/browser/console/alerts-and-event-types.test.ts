@@ -27,13 +27,13 @@ inChromium("alerts and event types in the console", (visit) => {
       await dialog.getByLabel("What it looks for").selectOption({ label: "An API key gets every scope" });
       await dialog.getByLabel("Name", { exact: true }).fill("Mighty keys");
       await dialog.getByLabel("Only when several rows match within some minutes").check();
-      await dialog.getByLabel("Rows").fill("2");
-      await dialog.getByLabel(/^A mail to me/).uncheck();
+      await dialog.getByLabel("Rows", { exact: true }).fill("2");
+      await dialog.getByRole("checkbox", { name: /^A mail to me/ }).uncheck();
       await dialog.getByRole("button", { name: "Create" }).click();
       // Whom it is to notify: nobody is refused, and the input stays.
       await dialog.getByRole("alert").waitFor();
       expect(await dialog.getByLabel("Name", { exact: true }).inputValue()).toBe("Mighty keys");
-      await dialog.getByLabel(/^The event audit\.alert_fired/).check();
+      await dialog.getByRole("checkbox", { name: /^The event audit\.alert_fired/ }).check();
       await dialog.getByRole("button", { name: "Create" }).click();
       await page.getByRole("row", { name: /Mighty keys active An API key gets every scope/ }).waitFor();
       await visitor.expectAccessibleAtBothWidths();
@@ -103,8 +103,8 @@ inChromium("alerts and event types in the console", (visit) => {
 
     await visitor.follow(page.getByRole("link", { name: "Webhooks" }).last());
     await page.getByRole("button", { name: "New webhook" }).first().click();
-    await dialog.getByLabel(/^All events/).uncheck();
-    await dialog.getByLabel(/^custom\.order_shipped/).check();
+    await dialog.getByRole("checkbox", { name: /^All events/ }).uncheck();
+    await dialog.getByRole("checkbox", { name: /^custom\.order_shipped/ }).check();
     await visitor.expectAccessible();
   });
 });

@@ -51,6 +51,8 @@ export type Visitor = {
   expectAccessible(): Promise<void>;
   /** The same on a wide screen and on a phone, where the page must not be wider than the screen. */
   expectAccessibleAtBothWidths(): Promise<void>;
+  /** Nothing of the page reaches beyond a screen of this width, in pixels. */
+  expectFits(width: number): Promise<void>;
 };
 
 /**
@@ -162,6 +164,18 @@ async function newVisitor(cluster: Cluster, browser: Browser, problems: string[]
     }
     await page.emulateMedia({ colorScheme: null });
   };
+  const expectFits = async (width: number) => {
+    await page.setViewportSize({ width, height: 900 });
+    await settled();
+    // What reaches beyond the page or its main part, where one of them scrolls to the side: the cause is among them.
+    const beyond = (await page.evaluate(`
+      [document.documentElement, document.getElementById("main")].every((box) => !box || box.scrollWidth <= box.clientWidth)
+        ? []
+        : [...document.body.querySelectorAll("*")]
+            .filter((each) => each.getBoundingClientRect().right > innerWidth + 1)
+            .map((each) => each.outerHTML.slice(0, 160))`)) as string[];
+    expect({ url: page.url(), width, beyond }).toEqual({ url: page.url(), width, beyond: [] });
+  };
   return {
     cluster,
     base,
@@ -195,17 +209,11 @@ async function newVisitor(cluster: Cluster, browser: Browser, problems: string[]
       await page.getByRole("heading", { level: 1, name: heading }).waitFor();
     },
     expectAccessible,
+    expectFits,
     async expectAccessibleAtBothWidths() {
       for (const width of [390, 1440]) {
-        await page.setViewportSize({ width, height: 900 });
+        await expectFits(width);
         await expectAccessible();
-        // What reaches beyond the screen, where the page does: the cause is among them.
-        const beyond = (await page.evaluate(`
-          document.documentElement.scrollWidth <= document.documentElement.clientWidth ? [] :
-            [...document.body.querySelectorAll("*")]
-              .filter((each) => each.getBoundingClientRect().right > innerWidth + 1)
-              .map((each) => each.outerHTML.slice(0, 160))`)) as string[];
-        expect({ url: page.url(), width, beyond }).toEqual({ url: page.url(), width, beyond: [] });
       }
     },
   };

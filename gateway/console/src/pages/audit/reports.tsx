@@ -6,6 +6,7 @@ import { Facts, Section } from "../../parts/facts.tsx";
 import filters from "../../parts/filter-bar.module.css";
 import { to } from "../../parts/links.ts";
 import { useWhyNot } from "../../parts/me.tsx";
+import { NameOf } from "../../parts/name-of.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { FailureState, Loading, NotAllowed } from "../../parts/states.tsx";
@@ -48,7 +49,7 @@ export function Reports() {
   const report = useGet(`/api/v1/audit-logs/reports/${kind}`, { params: { query } }, { enabled: why === null });
   return (
     <>
-      <PageTitle title="Audit reports" />
+      <PageTitle title="Audit reports" sub={orgId ? <NameOf id={orgId} /> : undefined} />
       <Tabs section="audit" label="Pages about the audit trail" />
       {why === null ? (
         <search className={filters.bar}>

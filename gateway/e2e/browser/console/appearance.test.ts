@@ -1,0 +1,202 @@
+import { expect } from "@jest/globals";
+import { until } from "@muster/testing";
+import { agentMaker } from "../../support/agent-maker.ts";
+import type { Cluster } from "../../support/cluster.ts";
+import { enroller } from "../../support/enroller.ts";
+import { startReceiver } from "../../support/receiver.ts";
+import { newRollout } from "../../support/releases.ts";
+import { newDirectory } from "../../support/scim.ts";
+import { enrolledAs, tenantWithAdmins } from "../../support/tenant-with-admins.ts";
+import { inChromium, type Visitor } from "./visitor.ts";
+
+/** Names as people and programs give them: as long as may be, without a space, and from right to left. */
+const names = ["x".repeat(255), `${"מבט-של-העובדים ".repeat(17)}`.trim(), "W".repeat(120)] as const;
+const [long, rightToLeft, wide] = names;
+
+type Tenant = Awaited<ReturnType<typeof tenantWithAdmins>>;
+
+/** One record of each kind with such a name, and the pages that show them. */
+async function everyKind(cluster: Cluster, { partnerId, orgId, admin }: Tenant, hook: string) {
+  const create = async (path: string, body: object, status = 201) => {
+    const reply = await admin.api.call("POST", path, { orgId, ...body });
+    expect({ path, status: reply.status, body: reply.body }).toEqual({ path, status, body: expect.anything() });
+    return String(reply.body.id);
+  };
+  const siteId = await create("/orgs/sites", { name: rightToLeft });
+  const agent = await (await agentMaker(cluster))({ partnerId, orgId, siteId }, { hostname: long });
+  const metrics = { "cpu.percent": 91, "memory.percent": 48, "disk.percent": 97 };
+  await agent.api.call("POST", `/agents/${agent.deviceId}/heartbeat`, { agentVersion: "1.4.2", metrics });
+  const logs = [{ timestamp: new Date().toISOString(), level: "error", component: "printer", message: wide }];
+  await agent.api.call("POST", `/agents/${agent.deviceId}/logs`, { logs });
+  const enroll = await enroller(cluster);
+  for (const hostname of ["old", rightToLeft]) await enroll(orgId, { siteId, hostname, hardwareId: `b-${orgId}` });
+  await create("/device-groups", { name: long });
+  await create("/api-keys", { name: wide, scopes: ["devices:read"] });
+  await create("/service-principals", { name: long, scopes: ["devices:read"] });
+  await create("/enrollment-keys", { name: rightToLeft });
+  const roleId = await create("/roles", { name: rightToLeft, description: wide, permissions: ["devices:read"] });
+  await create("/users", { email: `long-${orgId}@example.com`, name: long, roleId });
+  const providerId = await create("/sso/providers", { name: long, type: "oidc" });
+  const webhookId = await create("/webhooks", { name: rightToLeft, url: `${hook}/${wide}`, events: ["*"] });
+  await admin.api.call("POST", `/webhooks/${webhookId}/test`);
+  await create("/webhooks/event-types", { type: `custom.${"x".repeat(60)}`, description: wide });
+  await create("/audit-logs/alerts", { name: long, template: "many-refusals", notify: { mail: [admin.id] } });
+  await create("/audit-logs/streams", { name: wide, type: "webhook", url: hook });
+  await create("/audit-logs/exports", { action: wide }, 202);
+  const { id: directoryId } = await newDirectory(cluster, admin.api, { name: long });
+  const filter = { orgId, search: "old" };
+  const change = { autoUpdateEnabled: false };
+  const jobId = await create("/devices/bulk-jobs", { filter, expectedCount: 1, action: "update", change }, 202);
+  const firstOf = (path: string) =>
+    until(`a row of ${path}`, async () => {
+      const { body } = await admin.api.call("GET", path);
+      return (body.data?.[0] as { id: string } | undefined)?.id ?? null;
+    });
+  const deliveryId = await firstOf(`/webhooks/${webhookId}/deliveries`);
+  const auditId = await firstOf("/audit-logs/logs?action=site.create");
+  return {
+    fleet: [
+      "/",
+      "/devices",
+      ...["overview", "logs", "events", "updates", "history"].map((tab) => `/devices/${agent.deviceId}?tab=${tab}`),
+      `/devices/${agent.deviceId}/live`,
+      `/devices/bulk-jobs/${jobId}`,
+      "/devices/add",
+      "/groups",
+      "/sites",
+      `/sites/${siteId}`,
+    ],
+    trust: [
+      "/audit",
+      `/audit/${auditId}`,
+      "/audit/reports",
+      "/audit/alerts",
+      "/audit/streams",
+      "/audit/exports",
+      "/audit/retention",
+      "/people",
+      `/people/${admin.id}`,
+      "/roles",
+      `/roles/${roleId}`,
+      "/profile",
+    ],
+    connect: [
+      "/webhooks",
+      `/webhooks/${webhookId}`,
+      `/webhooks/${webhookId}/deliveries/${deliveryId}`,
+      "/webhooks/event-types",
+      "/keys",
+      "/keys/principals",
+      "/keys/enrollment",
+      "/settings/sso",
+      `/settings/sso/${providerId}`,
+      "/settings/domains",
+      "/settings/directories",
+      `/settings/directories/${directoryId}`,
+      "/activate",
+    ],
+  };
+}
+
+/** Each page in both themes on a wide screen and on a phone, and without a horizontal bar on the narrowest one. */
+async function expectEachBeautiful(visitor: Visitor, paths: readonly string[]) {
+  for (const path of paths) {
+    await visitor.open(path, /\S/);
+    await visitor.expectAccessibleAtBothWidths();
+    await visitor.expectFits(320);
+    await visitor.page.setViewportSize({ width: 1280, height: 800 });
+  }
+}
+
+inChromium("the appearance of the console", (visit) => {
+  for (const part of ["fleet", "trust", "connect"] as const) {
+    visit(
+      `each page of ${part} has no violation at any width and in any theme, whatever the names are`,
+      async (visitor) => {
+        const { cluster } = visitor;
+        const receiver = await startReceiver(cluster);
+        try {
+          const tenant = await tenantWithAdmins(cluster);
+          const pages = await everyKind(cluster, tenant, receiver.url);
+          await visitor.signIn(tenant.admin, "/profile", tenant.admin.recoveryCodes[0]);
+          await expectEachBeautiful(visitor, pages[part]);
+        } finally {
+          await receiver.close();
+        }
+      },
+    );
+  }
+
+  visit("each page of the platform and of a partner has no violation, whatever the names are", async (visitor) => {
+    const { cluster } = visitor;
+    const { partnerId, orgId, partnerAdmin } = await tenantWithAdmins(cluster);
+    const rollout = await newRollout(cluster);
+    const root = await enrolledAs(cluster, "platform-admin", {});
+    await root.api.call("PATCH", `/orgs/partners/${partnerId}`, { name: long });
+    await root.api.call("PATCH", `/orgs/organizations/${orgId}`, { name: rightToLeft });
+    const template = { name: long, rings: [{ name: wide, orgIds: [orgId] }] };
+    await root.api.call("POST", "/agent-versions/rollout-templates", template);
+    await visitor.signIn(root, "/profile", root.recoveryCodes[0]);
+    await expectEachBeautiful(visitor, [
+      "/",
+      "/orgs",
+      `/orgs/${orgId}`,
+      "/partners",
+      `/partners/${partnerId}`,
+      "/releases",
+      "/releases/rollouts",
+      `/releases/rollouts/${rollout.id}`,
+      "/releases/templates",
+      "/releases/new-rollout",
+      "/operations",
+      "/welcome",
+    ]);
+    await visitor.page.getByRole("button", { name: "Sign out" }).click();
+    await visitor.page.getByText("You are signed out.").waitFor();
+    await visitor.signIn(partnerAdmin, "/", partnerAdmin.recoveryCodes[0]);
+    await expectEachBeautiful(visitor, ["/", "/settings/partner", "/settings/branding"]);
+  });
+
+  visit("an audit row and a report are printed on white paper, whole, without the screen's frame", async (visitor) => {
+    const { cluster, page } = visitor;
+    const { orgId, admin } = await tenantWithAdmins(cluster);
+    const site = await admin.api.call("POST", "/orgs/sites", { orgId, name: "Printed" });
+    await admin.api.call("PATCH", `/orgs/sites/${site.body.id}`, {
+      settings: Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`setting${at}`, wide])),
+    });
+    const id = await until("the audit row", async () => {
+      const { body } = await admin.api.call("GET", "/audit-logs/logs?action=site.update");
+      return (body.data?.[0] as { id: string } | undefined)?.id ?? null;
+    });
+    await visitor.signIn(admin, `/audit/${id}`, admin.recoveryCodes[0]);
+    for (const [path, heading, text] of [
+      [`/audit/${id}`, /site\.update/, "setting59"],
+      ["/audit/reports", "Audit reports", "By day"],
+    ] as const) {
+      // What is left of a sheet of A4 inside its margins, at 96 dots per inch.
+      await page.setViewportSize({ width: 673, height: 1001 });
+      await visitor.open(path, heading);
+      await visitor.settled();
+      await page.getByText(text).first().waitFor();
+      await page.emulateMedia({ media: "print", colorScheme: "dark" });
+      expect(await page.getByRole("navigation").locator("visible=true").count()).toBe(0);
+      expect(await page.getByRole("main").getByRole("button").locator("visible=true").count()).toBe(0);
+      expect(await page.getByRole("heading", { level: 1 }).isVisible()).toBe(true);
+      const seen = (await page.evaluate(`({
+        ground: getComputedStyle(document.documentElement).backgroundColor,
+        // What would be cut: boxes that scroll, and what reaches beyond the sheet.
+        cut: [...document.querySelectorAll("main *")].filter((box) => {
+          const { overflowX, overflowY, display } = getComputedStyle(box);
+          const scrolls = overflowX !== "visible" || overflowY !== "visible";
+          return display !== "inline" && scrolls && box.checkVisibility() &&
+            (box.scrollHeight > box.clientHeight + 1 || box.scrollWidth > box.clientWidth + 1) &&
+            !box.closest(".visually-hidden");
+        }).map((box) => box.outerHTML.slice(0, 120)),
+        beyond: document.documentElement.scrollWidth - document.documentElement.clientWidth,
+      })`)) as object;
+      expect({ path, ...seen }).toEqual({ path, ground: "rgb(255, 255, 255)", cut: [], beyond: 0 });
+      expect((await page.pdf({ format: "A4" })).subarray(0, 5).toString()).toBe("%PDF-");
+      await page.emulateMedia({ media: null, colorScheme: null });
+    }
+  });
+});
