@@ -74,6 +74,8 @@ export async function makeExampleData(url, credentials, hooks) {
   const users = await usersOf(call, orgs);
   await accessOf(call, orgs, users);
   await webhooksOf(call, orgs, users, hooks);
+  await alertsOf(call, orgs);
+  example.jobId = await jobOf(call, orgs);
   await releases(call, orgs);
   await refusals(url);
   await beat(url, agents);
@@ -215,6 +217,40 @@ async function webhooksOf(call, orgs, users, hooks) {
     for (let sent = 0; wanted && sent < testsPerMinute; sent++)
       await call("POST", `/webhooks/${wanted.id}/test`, {}, token);
   }
+}
+
+/** Alerts of the audit trail, and event types of the customer's own programs. */
+async function alertsOf(call, orgs) {
+  const { orgId } = orgs.Globex;
+  const { id: me } = await call("GET", "/auth/me");
+  const notify = { mail: [me], webhook: true };
+  for (const [name, search] of [
+    ["New administrators", { template: "new-administrator" }],
+    ["Keys that may do everything", { template: "key-with-all-scopes" }],
+    ["Devices decommissioned by night", { query: { action: "device.delete" }, threshold: { count: 5, minutes: 10 } }],
+  ]) {
+    await call("POST", "/audit-logs/alerts", { orgId, name, ...search, notify });
+  }
+  const schema = { type: "object", required: ["order"], properties: { order: { type: "string" } } };
+  for (const [type, description, more] of [
+    [
+      "custom.order_shipped",
+      "An order has left the warehouse.",
+      { schema, version: "2", example: { order: "A-1042" } },
+    ],
+    ["custom.till_closed", "A till was counted and closed for the day.", {}],
+  ]) {
+    await call("POST", "/webhooks/event-types", { orgId, type, description, ...more });
+  }
+}
+
+/** A job that changes all devices of a filter. */
+async function jobOf(call, orgs) {
+  const { orgId } = orgs.Globex;
+  const filter = { orgId, os: "windows" };
+  const { pagination } = await call("GET", `/devices?orgId=${orgId}&os=windows&limit=1`);
+  const wanted = { filter, expectedCount: pagination.total, action: "update", change: { autoUpdateEnabled: true } };
+  return (await call("POST", "/devices/bulk-jobs", wanted)).id;
 }
 
 /** The versions of the fleet; the newest is rolled out in waves from a template. */

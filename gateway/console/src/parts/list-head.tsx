@@ -1,5 +1,6 @@
 import { Check, Columns3, Copy, RefreshCw, Terminal } from "lucide-react";
 import { type ReactNode, useEffect, useRef, useState } from "react";
+import { counted } from "../rules/counted.ts";
 import { curlOf } from "../rules/curl.ts";
 import styles from "./list-head.module.css";
 import { Menu } from "./menu.tsx";
@@ -66,7 +67,7 @@ export function ListHead(props: ListHeadProps) {
             <>
               <span className="number">
                 {isEstimate ? "about " : ""}
-                {total.toLocaleString()} {noun}
+                {counted(total, noun)}
               </span>
               {about}
             </>

@@ -55,6 +55,9 @@ type ListPageProps<P extends ListPath> = {
   about?: ReactNode;
 };
 
+/** A title as it stands within a line: an abbreviation keeps its capitals. */
+const nounOf = (title: string) => (/^[A-Z]{2}/.test(title) ? title : title.charAt(0).toLowerCase() + title.slice(1));
+
 /** What an export of the list is to have: null columns for all of them, null rows while their number is not known. */
 export type Shown = { columns: readonly string[] | null; total: number | null };
 
@@ -67,7 +70,7 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
     section,
     bulk,
     bulkAll,
-    noun = title.toLowerCase(),
+    noun = nounOf(title),
     about,
     hasTimeRange = false,
     defaults,

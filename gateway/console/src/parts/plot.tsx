@@ -16,8 +16,14 @@ type PlotProps = {
   points: readonly Point[];
   kind: "bars" | "area" | "percent";
   size?: "large" | "small";
+  /** One moment that is pointed out while no other one is looked at. */
+  mark?: Mark;
 };
 
+/** A value of the first series, by its position, and what is said of it. */
+export type Mark = { index: number; text: string };
+
+type Corner = { left: number; top: number };
 type Shown = { index: number; left: number };
 
 /** Colours as a canvas takes them: the tokens, as the theme resolves them. */
@@ -40,10 +46,15 @@ function coloursOf(element: HTMLElement) {
 const font = '11px "Inter Variable", system-ui, sans-serif';
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 2 });
 
-function optionsOf(
-  element: HTMLElement,
-  { series, kind, zone, onMove }: { series: readonly Series[]; kind: string; zone: string; onMove(plot: uPlot): void },
-): uPlot.Options {
+type OptionsProps = {
+  series: readonly Series[];
+  kind: string;
+  zone: string;
+  onMove(plot: uPlot): void;
+  onDraw(plot: uPlot): void;
+};
+
+function optionsOf(element: HTMLElement, { series, kind, zone, onMove, onDraw }: OptionsProps): uPlot.Options {
   const { faint, line, tones } = coloursOf(element);
   const axis = { font, stroke: faint, ticks: { show: false } };
   const bars = uPlot.paths.bars?.({ size: [0.8, 40], radius: 0.15 });
@@ -52,7 +63,7 @@ function optionsOf(
     height: element.clientHeight,
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1_000), zone),
     legend: { show: false },
-    padding: [8, 20, 0, 0],
+    padding: [8, 24, 0, 0],
     cursor: { drag: { x: false, y: false }, y: false, points: { show: kind !== "bars" } },
     scales: {
       // Half a bar of space at both ends.
@@ -96,7 +107,7 @@ function optionsOf(
     ],
     // Each level is filled down to the one below it, so that their colours do not mix.
     bands: kind === "bars" ? [] : series.slice(1).map((_, at) => ({ series: [at + 1, at + 2] })),
-    hooks: { setCursor: [onMove] },
+    hooks: { setCursor: [onMove], draw: [onDraw] },
   };
 }
 
@@ -125,15 +136,18 @@ function tickText(seconds: number, step: number, timeZone: string): string {
 }
 
 /** The chart itself, once it is loaded. */
-export default function Plot({ label, describedBy, series, points, kind, size }: PlotProps) {
+export default function Plot({ label, describedBy, series, points, kind, size, mark }: PlotProps) {
   const element = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const [shown, show] = useState<Shown | null>(null);
+  const [markAt, setMarkAt] = useState<Corner | null>(null);
   const zone = zoneName(useZone());
   const theme = useThemeChanges();
   const exact = useExactTime();
   const latest = useRef(points);
   latest.current = points;
+  const markIndex = useRef<number | undefined>(undefined);
+  markIndex.current = mark?.index;
   const dataOf = (all: readonly Point[]) => {
     const [x = [], ...sums] = stacked(all, series.length);
     return [x, ...sums.reverse()] as uPlot.AlignedData;
@@ -145,7 +159,8 @@ export default function Plot({ label, describedBy, series, points, kind, size }:
     if (!box) return;
     const onMove = ({ cursor: { idx, left = -1 } }: uPlot) =>
       show(idx === null || idx === undefined || left < 0 ? null : { index: idx, left });
-    const made = new uPlot(optionsOf(box, { series, kind, zone, onMove }), dataOf(latest.current), box);
+    const onDraw = (drawn: uPlot) => setMarkAt((before) => positionOf(drawn, markIndex.current, before));
+    const made = new uPlot(optionsOf(box, { series, kind, zone, onMove, onDraw }), dataOf(latest.current), box);
     plot.current = made;
     const observer = new ResizeObserver(() => made.setSize({ width: box.clientWidth, height: box.clientHeight }));
     observer.observe(box);
@@ -193,8 +208,43 @@ export default function Plot({ label, describedBy, series, points, kind, size }:
           ))}
         </div>
       ) : null}
+      {mark && markAt && !shown ? (
+        <MarkedMoment at={markAt} box={element.current} time={points[mark.index]?.at} text={mark.text} />
+      ) : null}
     </div>
   );
+}
+
+type MarkedMomentProps = { at: Corner; box: HTMLElement | null; time: string | undefined; text: string };
+
+/** A ring at the value, and what is said of it below. */
+function MarkedMoment({ at: { left, top }, box, time, text }: MarkedMomentProps) {
+  const exact = useExactTime();
+  return (
+    <div className={styles.mark} style={{ left, top }} aria-hidden>
+      <div className={styles.tip} data-is-mark style={markTipStyle(left, box)}>
+        <b>{time ? exact(new Date(time)) : null}</b>
+        {text}
+      </div>
+    </div>
+  );
+}
+
+/** Where the marked value of the first series is, in pixels of the chart; the one before while it has not moved. */
+function positionOf(plot: uPlot, index: number | undefined, before: Corner | null): Corner | null {
+  const at = index === undefined ? undefined : plot.data[0][index];
+  const value = index === undefined ? undefined : plot.data.at(-1)?.[index];
+  if (at === undefined || value === undefined || value === null) return null;
+  const left = Math.round(plot.over.offsetLeft + plot.valToPos(at, "x"));
+  const top = Math.round(plot.over.offsetTop + plot.valToPos(value, "y"));
+  return before && before.left === left && before.top === top ? before : { left, top };
+}
+
+/** In the middle below it, and inside the chart where it is near an end. */
+function markTipStyle(left: number, box: HTMLElement | null): CSSProperties {
+  const width = box?.clientWidth ?? 0;
+  const shift = left < 110 ? "-1rem" : left > width - 110 ? "calc(-100% + 1rem)" : "-50%";
+  return { "--shift": shift } as CSSProperties;
 }
 
 /** Beside the pointer, on the side where there is room. Pixels of the axis included. */
@@ -209,13 +259,14 @@ function useThemeChanges(): number {
   const [count, setCount] = useState(0);
   useEffect(() => {
     const changed = () => setCount((before) => before + 1);
-    const dark = matchMedia("(prefers-color-scheme: dark)");
+    // On paper the theme is the light one.
+    const queries = ["(prefers-color-scheme: dark)", "print"].map((query) => matchMedia(query));
     const observer = new MutationObserver(changed);
     observer.observe(document.documentElement, { attributeFilter: ["data-theme"] });
-    dark.addEventListener("change", changed);
+    for (const query of queries) query.addEventListener("change", changed);
     return () => {
       observer.disconnect();
-      dark.removeEventListener("change", changed);
+      for (const query of queries) query.removeEventListener("change", changed);
     };
   }, []);
   return count;

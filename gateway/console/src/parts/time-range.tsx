@@ -1,3 +1,4 @@
+import { useState } from "react";
 import { endOfDay, startOfDay, zonedDay } from "../rules/zoned-days.ts";
 import styles from "./filter-bar.module.css";
 import { useFilters } from "./use-filters.ts";
@@ -15,24 +16,46 @@ const presets = [
 export function TimeRange() {
   const [{ from, to }, change] = useFilters();
   const zone = zoneName(useZone());
-  const choose = (hours: string) =>
+  const [isDays, setDays] = useState(false);
+  const choose = (hours: string) => {
+    setDays(hours === "days");
+    if (hours === "days") return;
     change({
       from: hours === "" ? undefined : new Date(Date.now() - Number(hours) * hourMs).toISOString(),
       to: undefined,
     });
+  };
+  const areDaysShown = isDays || Boolean(from ?? to);
   return (
     <>
       <label className={styles.choice}>
         <span>Time</span>
-        <select value="" onChange={({ target }) => choose(target.value)}>
-          <option value="">{from || to ? "chosen; any time" : "any time"}</option>
+        <select value={areDaysShown ? "days" : ""} onChange={({ target }) => choose(target.value)}>
+          <option value="">any time</option>
           {presets.map(([hours, title]) => (
             <option key={hours} value={hours}>
               {title}
             </option>
           ))}
+          <option value="days">from … to …</option>
         </select>
       </label>
+      {areDaysShown ? <Days from={from} to={to} zone={zone} change={change} /> : null}
+    </>
+  );
+}
+
+type DaysProps = {
+  from: string | undefined;
+  to: string | undefined;
+  zone: string;
+  change(wanted: { from?: string | undefined; to?: string | undefined }): void;
+};
+
+/** The first and the last day; the zone whose days they are stands beside them. */
+function Days({ from, to, zone, change }: DaysProps) {
+  return (
+    <>
       <label className={styles.choice} data-tip={`Days of ${zone}`}>
         <span>From</span>
         <input
@@ -53,11 +76,7 @@ export function TimeRange() {
           }
         />
       </label>
-      {from || to ? (
-        <button type="button" className={styles.chip} onClick={() => change({ from: undefined, to: undefined })}>
-          {zone}: any time instead
-        </button>
-      ) : null}
+      <span className="soft">{zone}</span>
     </>
   );
 }

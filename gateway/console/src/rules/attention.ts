@@ -26,9 +26,11 @@ export function needOf({ kind, record, count }: AttentionItem): { tone: "bad" | 
 
 const instant = /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
 
-/** A sentence of the API with its instants as people read them. */
+/** A sentence of the API with its instants as people read them, without the state that stands before it. */
 export const withInstants = (sentence: string, textOf: (at: Date) => string): string =>
-  sentence.replaceAll(instant, (text) => textOf(new Date(text)));
+  sentence
+    .replace(/^Halted: (.)/, (_all, first: string) => first.toUpperCase())
+    .replaceAll(instant, (text) => textOf(new Date(text)));
 
 /** The host of an address; the address itself where it is none. */
 export function hostOf(url: string): string {

@@ -17,9 +17,9 @@ it("a stream of which nothing is known is shown as healthy", () => {
 
 it.each([
   ["active", null, "active"],
-  ["active", "It does not answer", "failing"],
-  ["testing", "It does not answer", "testing"],
-  ["inactive", null, "inactive"],
-])("a provider that is %s, with the problem %s of its metadata, is shown as %s", (status, samlMetadataError, word) => {
-  expect(providerHealth({ status, samlMetadataError }).word).toBe(word);
+  ["active", "failing", "failing"],
+  ["testing", "failing", "testing"],
+  ["inactive", "healthy", "inactive"],
+])("a provider that is %s and %s is shown as %s", (status, health, word) => {
+  expect(providerHealth({ status, health: health === null ? null : { status: health } }).word).toBe(word);
 });

@@ -20,11 +20,9 @@ export function shownHealth({ status, health }: Watched): Shown {
   return { word, tone: tones[word] ?? "off" };
 }
 
-type Provider = { status: string; samlMetadataError: string | null };
-
-/** How an identity provider is, in a word: an active one whose metadata cannot be read fails. */
-export function providerHealth({ status, samlMetadataError }: Provider): Shown {
-  if (status === "active" && samlMetadataError !== null) return { word: "failing", tone: "bad" };
+/** How an identity provider is, in a word: an active one as it answers, another one as it was set. */
+export function providerHealth({ status, health }: Watched): Shown {
+  if (status === "active" && health) return shownHealth({ status, health });
   if (status === "active") return { word: "active", tone: "good" };
   return { word: status, tone: status === "testing" ? "warn" : "off" };
 }

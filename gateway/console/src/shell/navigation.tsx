@@ -79,8 +79,9 @@ export const groupsFor = (me: Me) =>
     .map(({ name, entries: all }) => ({ name, entries: all.flatMap((each) => shownFor(me, each) ?? []) }))
     .filter((group) => group.entries.length > 0);
 
-/** Every page that would show something to this user. */
-export const pagesFor = (me: Me): readonly Tab[] => entries.flatMap(({ section }) => tabsFor(me, section));
+/** Every page that would show something to this user, with the icon of its entry. */
+export const pagesFor = (me: Me): readonly (Tab & { icon: LucideIcon })[] =>
+  entries.flatMap(({ section, icon }) => tabsFor(me, section).map((tab) => ({ ...tab, icon })));
 
 /** The entry whose pages a path belongs to: the one with the longest path of its own. */
 export function entryOf(pathname: string): Entry | undefined {

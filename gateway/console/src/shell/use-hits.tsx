@@ -1,5 +1,5 @@
 import { useNavigate } from "@tanstack/react-router";
-import { Building2, FileText, KeyRound, Laptop, type LucideIcon, MapPin, UserRound, Webhook } from "lucide-react";
+import { Building2, KeyRound, Laptop, type LucideIcon, MapPin, UserRound, Webhook } from "lucide-react";
 import { deviceOperations } from "../operations/devices.tsx";
 import { keyOperations } from "../operations/keys.tsx";
 import { asksFirst, type Operation, offeredFor } from "../operations/record-operation.ts";
@@ -151,7 +151,7 @@ export function useHits(me: Me, text: string): { groups: Group[]; isSearching: b
     name: "Pages",
     items: (command ? [] : pagesFor(me))
       .filter(({ title }) => contains(title, words))
-      .map(({ to: path, title }) => ({ key: path, title, note: "", icon: FileText, run: go(to(path, { orgId })) })),
+      .map(({ to: path, title, icon }) => ({ key: path, title, note: "", icon, run: go(to(path, { orgId })) })),
   };
   const groups = [
     // A command is run: what it does comes first.

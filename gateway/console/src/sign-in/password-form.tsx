@@ -69,7 +69,9 @@ export function PasswordForm({
       <button type="submit" data-weight="primary" disabled={isSending || left > 0}>
         {isSending ? "Signing in …" : left > 0 ? `Wait ${left} s` : "Sign in"}
       </button>
-      <a href="/reset-password">Forgot your password?</a>
+      <p className={styles.aside}>
+        <a href="/reset-password">Forgot your password?</a>
+      </p>
     </form>
   );
 }

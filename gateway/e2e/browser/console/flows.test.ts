@@ -133,7 +133,7 @@ inChromium("sessions and limits in the console", (visit) => {
       isAway = false;
       await page.getByRole("button", { name: "Try again" }).click();
       await said.waitFor({ state: "detached" });
-      await page.getByRole("searchbox", { name: "Host name" }).fill("still");
+      await page.getByRole("searchbox", { name: "Name, serial, address, customer" }).fill("still");
       await page.getByRole("link", { name: "still-here" }).waitFor();
       await user.api.call("DELETE", "/auth/sessions");
       // Without a mouse: where the stream of changes ended first, the dialog already covers the button. Its name has no

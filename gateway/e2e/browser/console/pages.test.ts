@@ -145,7 +145,7 @@ inChromium("the console's pages", (visit) => {
       for (let back = 0; back < 3; back++) await page.goBack();
       await page.getByRole("link", { name: "web-02" }).waitFor();
       expect(new URL(page.url()).search).toBe("?search=web");
-      await page.getByRole("searchbox", { name: "Host name" }).fill("nothing like it");
+      await page.getByRole("searchbox", { name: "Name, serial, address, customer" }).fill("nothing like it");
       await page.getByText("Nothing matches these filters.").waitFor();
       await visitor.expectAccessible();
       await page.getByRole("button", { name: /^Without search/ }).click();

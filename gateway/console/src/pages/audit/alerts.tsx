@@ -60,7 +60,7 @@ const columns: Column<Alert>[] = [
   {
     id: "status",
     title: "Health",
-    width: "8rem",
+    width: "9.5rem",
     as: "state",
     cell: ({ status, lastError }) =>
       status === "active" && lastError ? <Status of="failing" /> : <Status of={status} />,

@@ -60,7 +60,7 @@ function progress({ status, seenSeq, headSeq, rows }: Export): string {
 
 const columns: Column<Export>[] = [
   { id: "filter", title: "Rows", cell: ({ filter }) => filterText(filter) },
-  { id: "status", title: "Status", width: "8rem", as: "state", cell: ({ status }) => <Status of={status} /> },
+  { id: "status", title: "Status", width: "9.5rem", as: "state", cell: ({ status }) => <Status of={status} /> },
   {
     id: "org",
     title: "Chain",

@@ -75,7 +75,7 @@ const columns: Column<Stream>[] = [
   {
     id: "status",
     title: "Health",
-    width: "8rem",
+    width: "9.5rem",
     as: "state",
     cell: (stream) => {
       const { word, tone } = shownHealth(stream);

@@ -54,7 +54,7 @@ export function Devices() {
         "search",
         "sort",
       ]}
-      text={{ name: "search", label: "Host name" }}
+      text={{ name: "search", label: "Name, serial, address, customer" }}
       choices={[
         { name: "status", label: "Status", options: statuses },
         { name: "os", label: "System", options: asOptions(["windows", "linux", "darwin"]) },
@@ -122,7 +122,7 @@ function columns({
     {
       id: "status",
       title: "Status",
-      width: "8.5rem",
+      width: "10rem",
       as: "state",
       cell: ({ status }) => <Status of={status} />,
     },

@@ -67,11 +67,11 @@ const columns = (orgId: string | undefined, isEverywhere: boolean): Column<ItemO
     title: "Name",
     cell: ({ id, name }) => <Link {...toRecord("/settings/directories/$id", { id }, { orgId })}>{name}</Link>,
   },
-  { id: "status", title: "Status", width: "8rem", as: "state", cell: ({ status }) => <Status of={status} /> },
+  { id: "status", title: "Status", width: "9.5rem", as: "state", cell: ({ status }) => <Status of={status} /> },
   {
     id: "health",
     title: "Health",
-    width: "8rem",
+    width: "9.5rem",
     isMinor: true,
     cell: ({ status, health }) => (status === "active" && health ? <Status of={health.status} /> : null),
   },

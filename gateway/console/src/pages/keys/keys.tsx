@@ -78,7 +78,7 @@ const columns: Column<Key>[] = [
   { id: "name", title: "Name", cell: ({ name }) => name },
   { id: "prefix", title: "Begins with", width: "10rem", cell: ({ keyPrefix }) => <code>{keyPrefix}</code> },
   { id: "scopes", title: "Scopes", isMinor: true, cell: ({ scopes }) => scopes.join(", ") },
-  { id: "status", title: "Status", width: "8rem", as: "state", cell: ({ status }) => <Status of={status} /> },
+  { id: "status", title: "Status", width: "9.5rem", as: "state", cell: ({ status }) => <Status of={status} /> },
   {
     id: "used",
     title: "Last used",

@@ -41,7 +41,7 @@ export function Principals() {
         actions={create}
         columns={[
           { id: "name", title: "Name", cell: ({ name }) => name },
-          { id: "status", title: "Status", width: "8rem", cell: ({ status }) => <Status of={status} /> },
+          { id: "status", title: "Status", width: "9.5rem", cell: ({ status }) => <Status of={status} /> },
           { id: "scopes", title: "Scopes", isMinor: true, cell: ({ scopes }) => scopes.join(", ") },
           {
             id: "key",

@@ -43,7 +43,7 @@ export function Organizations() {
             cell: ({ id, name }) => <Link {...toRecord("/orgs/$id", { id }, { orgId: id })}>{name}</Link>,
           },
           { id: "slug", title: "Slug", isMinor: true, cell: ({ slug }) => slug },
-          { id: "status", title: "Status", width: "8rem", cell: ({ status }) => <Status of={status} /> },
+          { id: "status", title: "Status", width: "9.5rem", cell: ({ status }) => <Status of={status} /> },
           { id: "type", title: "Type", width: "7rem", isMinor: true, cell: ({ type }) => type },
           {
             id: "cap",

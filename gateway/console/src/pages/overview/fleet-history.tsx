@@ -3,6 +3,7 @@ import { useGet } from "../../api/queries.ts";
 import { Chart } from "../../parts/chart.tsx";
 import { Spans } from "../../parts/spans.tsx";
 import { FailureState, Loading } from "../../parts/states.tsx";
+import { deepestDip } from "../../rules/dip.ts";
 import styles from "./overview.module.css";
 
 const spans = [
@@ -35,6 +36,13 @@ export function FleetHistory({ orgId }: { orgId: string | undefined }) {
     at,
     values: [online, updating, quarantined, offline],
   }));
+  const dip = deepestDip(points.map(({ values: [online = 0] }) => online));
+  const mark = dip
+    ? {
+        index: dip.at,
+        text: `${Math.round(points[dip.at]?.values[0] ?? 0).toLocaleString()} online, ${dip.fewer.toLocaleString()} fewer than usual`,
+      }
+    : undefined;
   return (
     <>
       <div className={styles.span}>
@@ -46,7 +54,7 @@ export function FleetHistory({ orgId }: { orgId: string | undefined }) {
         <p className="soft">The fleet is counted every five minutes: its history begins soon.</p>
       ) : null}
       {points.length > 1 ? (
-        <Chart label="Devices over time" kind="area" size="large" series={series} points={points} />
+        <Chart label="Devices over time" kind="area" size="large" series={series} points={points} mark={mark} />
       ) : null}
     </>
   );

@@ -13,7 +13,8 @@ const icons: Readonly<Record<string, LucideIcon>> = {
   api_key: Clock,
   device: Laptop,
 };
-const atFirst = 6;
+/** Of those, what is shown at first: on a phone the fleet is to be seen below. */
+const atFirst = matchMedia("(width < 48rem)").matches ? 3 : 5;
 
 type NeedsProps = {
   of: readonly Needed[];

@@ -41,7 +41,7 @@ export function Partners() {
             cell: ({ id, name }) => <Link {...toRecord("/partners/$id", { id })}>{name}</Link>,
           },
           { id: "slug", title: "Slug", isMinor: true, cell: ({ slug }) => slug },
-          { id: "status", title: "Status", width: "8rem", cell: ({ status }) => <Status of={status} /> },
+          { id: "status", title: "Status", width: "9.5rem", cell: ({ status }) => <Status of={status} /> },
           { id: "type", title: "Type", width: "8rem", isMinor: true, cell: ({ type }) => type },
           { id: "plan", title: "Plan", width: "8rem", isMinor: true, cell: ({ plan }) => plan },
           {

@@ -71,7 +71,7 @@ const releaseColumns: Column<ItemOf<"/api/v1/agent-versions">>[] = [
     width: "9rem",
     cell: ({ promoted, yankedAt }) => <Status of={yankedAt ? "yanked" : promoted ? "promoted" : "registered"} />,
   },
-  { id: "guard", title: "Guard", width: "8rem", cell: ({ rollout }) => <Status of={rollout.state} /> },
+  { id: "guard", title: "Guard", width: "9.5rem", cell: ({ rollout }) => <Status of={rollout.state} /> },
   {
     id: "done",
     title: "Updated",
@@ -148,7 +148,7 @@ export function Rollouts() {
           ),
         },
         { id: "kind", title: "Kind", width: "7rem", isMinor: true, cell: ({ kind }) => kind },
-        { id: "state", title: "State", width: "8rem", cell: (rollout) => <RolloutStatus of={rollout} /> },
+        { id: "state", title: "State", width: "9.5rem", cell: (rollout) => <RolloutStatus of={rollout} /> },
         { id: "share", title: "Share", width: "6rem", isMinor: true, cell: ({ percent }) => `${percent} %` },
         { id: "inFlight", title: "In flight", width: "7rem", cell: ({ inFlight }) => inFlight.toLocaleString() },
         { id: "done", title: "Updated", width: "7rem", cell: ({ succeeded }) => succeeded.toLocaleString() },

@@ -1,9 +1,9 @@
 import { Status } from "../../parts/status.tsx";
 import { providerHealth } from "../../rules/health.ts";
 
-type ProviderStatusProps = { of: { status: string; samlMetadataError: string | null } };
+type ProviderStatusProps = { of: Parameters<typeof providerHealth>[0] };
 
-/** How a provider is: an active one whose metadata cannot be read fails. */
+/** How a provider is, in a word. */
 export function ProviderStatus({ of }: ProviderStatusProps) {
   const { word, tone } = providerHealth(of);
   return <Status of={word} tone={tone} />;

@@ -29,6 +29,7 @@ export function SingleSignOn() {
     <>
       <ListPage
         title="Single sign-on"
+        noun="providers"
         section="signIn"
         path="/api/v1/sso/providers"
         filters={["orgId", "scope"]}
@@ -52,16 +53,9 @@ export function SingleSignOn() {
           {
             id: "status",
             title: "Health",
-            width: "8rem",
+            width: "9.5rem",
             as: "state",
             cell: (provider) => <ProviderStatus of={provider} />,
-          },
-          {
-            id: "health",
-            title: "Health",
-            width: "8rem",
-            isMinor: true,
-            cell: ({ status, health }) => (status === "active" && health ? <Status of={health.status} /> : null),
           },
           {
             id: "enforced",

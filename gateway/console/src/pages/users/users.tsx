@@ -56,7 +56,7 @@ export function Users() {
           },
           { id: "email", title: "E-mail", cell: ({ email }) => email },
           { id: "role", title: "Role", width: "11rem", isMinor: true, cell: ({ role }) => role },
-          { id: "status", title: "Status", width: "8rem", as: "state", cell: ({ status }) => <Status of={status} /> },
+          { id: "status", title: "Status", width: "9.5rem", as: "state", cell: ({ status }) => <Status of={status} /> },
           {
             id: "mfa",
             title: "Second factor",

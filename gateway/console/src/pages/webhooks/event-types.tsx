@@ -19,7 +19,7 @@ import { Tabs } from "../../parts/tabs.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 
 /** The events that webhooks can subscribe to: an organization's own, and those of Muster. */
-export function EventTypes() {
+export function EventTypesPage() {
   const [{ orgId }] = useFilters();
   const me = useMe();
   const why = useWhyNot("GET /api/v1/webhooks/event-types");

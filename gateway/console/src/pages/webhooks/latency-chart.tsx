@@ -18,11 +18,12 @@ export function LatencyChart({ id }: { id: string }) {
     points.flatMap(({ values }) => values),
     99,
   );
+  // A chart of less than two replies says nothing: the outcomes get its width.
+  if (data && points.length < 2) return null;
   return (
     <Section title="Latency" action={p99 === null ? null : <p className="number">p99 {p99.toLocaleString()} ms</p>}>
       {error ? <FailureState failure={error.failure} onRetry={() => void refetch()} /> : null}
       {!data && !error ? <Loading what="Loading the latency" /> : null}
-      {data && points.length < 2 ? <p className="soft">Fewer than two of the newest deliveries had a reply.</p> : null}
       {points.length > 1 ? (
         <Chart
           label="Milliseconds until the reply, of the newest deliveries"

@@ -1,3 +1,4 @@
+import { CircleAlert } from "lucide-react";
 import { useState } from "react";
 import { type BodyOf, useGet } from "../../api/queries.ts";
 import { HeadOperations } from "../../operations/operation-buttons.tsx";
@@ -13,6 +14,7 @@ import { Status } from "../../parts/status.tsx";
 import { Time, useExactTime } from "../../parts/time.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
 import { hostOf, withInstants } from "../../rules/attention.ts";
+import { waiting } from "../../rules/failure-sentence.ts";
 import { shownHealth } from "../../rules/health.ts";
 import { DeadLetters } from "./dead-letters.tsx";
 import { Deliveries } from "./deliveries.tsx";
@@ -51,11 +53,19 @@ export function WebhookPage() {
         status={<Status of={word} tone={tone} />}
         sub={
           <span>
-            <NameOf id={data.orgId} /> · {hostOf(data.url)} · last delivery <Time at={data.health.lastSuccessAt} />
+            <NameOf id={data.orgId} /> · {hostOf(data.url)} ·{" "}
+            {data.health.lastSuccessAt ? (
+              <>
+                last delivery <Time at={data.health.lastSuccessAt} />
+              </>
+            ) : (
+              "nothing was delivered yet"
+            )}
           </span>
         }
         actions={<HeadOperations of={data} operations={webhookOperations} name={data.name} />}
       />
+      {tone === "bad" ? <WhyItFails of={data} /> : null}
       <Said>{said}</Said>
       {mayReadDeliveries ? (
         <div className={styles.sides}>
@@ -76,21 +86,41 @@ export function WebhookPage() {
   );
 }
 
+/** Why its deliveries fail, and since when, before all else. */
+function WhyItFails({ of: { health, deliveryStats: stats } }: { of: Webhook }) {
+  const exact = useExactTime();
+  const waits = stats.pending + stats.retrying;
+  return (
+    <p role="note" className={styles.why}>
+      <CircleAlert size={17} aria-hidden />
+      <span>
+        <b>Deliveries fail.</b>{" "}
+        <span className="soft">
+          {health.reason ? `${withInstants(health.reason, exact)} ` : ""}
+          {health.consecutiveFailures.toLocaleString()} attempts failed in a row; {waits.toLocaleString()} deliveries
+          wait{waits > 0 && health.oldestDueSeconds > 0 ? `, the oldest for ${waiting(health.oldestDueSeconds)}` : ""}.
+        </span>
+      </span>
+    </p>
+  );
+}
+
 function Endpoint({ of: data }: { of: Webhook }) {
   const { health, deliveryStats: stats } = data;
-  const exact = useExactTime();
   return (
     <Section title="Endpoint">
       <Facts
         of={[
           ["Address", data.url],
           ["Health", <Status key="health" of={health.status} />],
-          ["Why", health.reason ? withInstants(health.reason, exact) : null],
           ["Circuit breaker", <Status key="breaker" of={health.breaker} />],
           ["Failures in a row", String(health.consecutiveFailures)],
           ["Last success", <Time key="good" at={health.lastSuccessAt} />],
           ["Last failure", <Time key="bad" at={health.lastFailureAt} />],
-          ["Oldest due", health.oldestDueSeconds === 0 ? "nothing is due" : `${Math.round(health.oldestDueSeconds)} s`],
+          [
+            "Oldest due",
+            health.oldestDueSeconds === 0 ? "nothing is due" : `waits for ${waiting(health.oldestDueSeconds)}`,
+          ],
           ["Delivered", stats.delivered.toLocaleString()],
           ["Waiting", (stats.pending + stats.retrying).toLocaleString()],
           ["Failed permanently", stats.failed.toLocaleString()],

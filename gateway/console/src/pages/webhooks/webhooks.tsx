@@ -66,7 +66,7 @@ const columns = (orgId: string | undefined, isEverywhere: boolean): Column<ItemO
   {
     id: "status",
     title: "Health",
-    width: "8rem",
+    width: "9.5rem",
     as: "state",
     cell: (webhook) => {
       const { word, tone } = shownHealth(webhook);
