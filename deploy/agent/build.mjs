@@ -8,7 +8,7 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { gzipSync } from "node:zlib";
-import { ownPlatform, platforms } from "../program/platforms.mjs";
+import { fileSuffix, ownPlatform, platforms } from "../program/platforms.mjs";
 import { makeBlob, makeProgram } from "../program/single-program.mjs";
 import { makeDeb } from "./deb.mjs";
 import { makeRpm } from "./rpm.mjs";
@@ -19,7 +19,7 @@ const usage = `Usage: npm run agent:build -- --version V [options]
   --platform NAME    one of ${Object.keys(platforms).join(", ")}; repeatable (this machine's)
   --root-key KEY     verifier key of release manifests that is built in; repeatable. Without one the program says
                      "development key", and trusts the keys of its config alone
-  --deb, --rpm       packages of each Linux program, too (need dpkg-deb, rpmbuild)
+  --deb, --rpm       packages of each Linux program for glibc, too (need dpkg-deb, rpmbuild)
   --entry FILE       another main file, to make a version that fails
   --counter N        counter of the manifests (seconds since 1970)
   --expires TIME     until when the manifests count
@@ -96,7 +96,7 @@ function agent(work) {
 }
 
 async function makeArtifact(name, blob, work) {
-  const { os, arch } = platforms[name];
+  const { os, arch, libc } = platforms[name];
   const path = join(work, "program");
   const warn = (line) => process.stderr.write(`${line}\n`);
   const missing = await makeProgram({ name, blob, path, identifier: "com.muster.agent", cache, warn });
@@ -106,17 +106,19 @@ async function makeArtifact(name, blob, work) {
   }
   const program = readFileSync(path);
   const packed = gzipSync(program, { level: 9 });
-  const suffix = `${os}-${arch}${os === "windows" ? ".exe" : ""}.gz`;
+  const suffix = `${fileSuffix(platforms[name])}.gz`;
   const file = join(folder, `muster-agent-${suffix}`);
   writeFileSync(file, packed);
   linkSync(file, join(folder, `muster-watchdog-${suffix}`));
   const release = { ...measured(program), counter };
-  for (const make of os === "linux" ? packages : []) make({ version, arch, program: path, release, folder, work });
+  for (const make of os === "linux" && libc === undefined ? packages : [])
+    make({ version, arch, program: path, release, folder, work });
   const mebibytes = (bytes) => `${(bytes.length / 1e6).toFixed(1)} MB`;
   process.stdout.write(`${name}: ${mebibytes(program)}, ${mebibytes(packed)} packed\n`);
   return {
     os,
     arch,
+    ...(libc ? { libc } : {}),
     ...measured(packed),
     suffix,
     encoding: "gzip",
@@ -130,7 +132,10 @@ function writeManifest(component, artifacts) {
     component,
     counter,
     ...(values.expires ? { expires: values.expires } : {}),
-    artifacts: artifacts.map(({ suffix, ...artifact }) => ({ ...artifact, name: `muster-${component}-${suffix}` })),
+    // Agents that know nothing of C libraries take the first of their system.
+    artifacts: artifacts
+      .toSorted((a, b) => Number("libc" in a) - Number("libc" in b))
+      .map(({ suffix, ...artifact }) => ({ ...artifact, name: `muster-${component}-${suffix}` })),
   };
   const file = join(folder, `${component}.manifest`);
   writeFileSync(file, `${JSON.stringify(manifest)}\n\n`);

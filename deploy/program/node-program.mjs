@@ -9,7 +9,7 @@ const wheelMs = 300_000;
 /** The Node program of a platform, fetched once into a folder. Throws when the wheel is another one than was pinned. */
 export async function nodeProgram(name, cache) {
   const { os, node } = platforms[name];
-  const path = join(cache, `node-${nodeVersion}-${name.replace("/", "-")}${os === "windows" ? ".exe" : ""}`);
+  const path = join(cache, `node-${nodeVersion}-${name.replaceAll("/", "-")}${os === "windows" ? ".exe" : ""}`);
   if (existsSync(path)) return path;
   const reply = await fetch(node.url, { signal: AbortSignal.timeout(wheelMs) });
   if (!reply.ok) throw new Error(`${node.url}: HTTP ${reply.status}`);

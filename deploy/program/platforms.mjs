@@ -9,7 +9,10 @@ const wheel = (path, tag, sha256) => ({
   sha256,
 });
 
-/** By name. Linux needs glibc 2.28 or newer. `strip` are tools that remove debugging symbols. */
+/**
+ * By name. Linux needs glibc 2.28 or newer, or musl 1.2.5 and libstdc++. `strip` are tools that remove debugging
+ * symbols.
+ */
 export const platforms = {
   "linux/amd64": {
     os: "linux",
@@ -19,6 +22,17 @@ export const platforms = {
       "f4/89/6631d0982353da1bb7bc00bb1988f702822c62b42634f57999ee53b5c337",
       "manylinux_2_28_x86_64",
       "4196a947bcc883f2003ab101762d729f3e99b5e86b75bd09151563403e2eceb8",
+    ),
+  },
+  "linux/amd64/musl": {
+    os: "linux",
+    arch: "amd64",
+    libc: "musl",
+    strip: ["strip", "llvm-strip"],
+    node: wheel(
+      "18/01/22d97ca72213f66cc386ee638db30c2e62757fdf761c6029074bced83d1c",
+      "musllinux_1_2_x86_64",
+      "28d078b2ced9e2069516e652dc4b1380e7a1a7f2d3934eccd1611586d283ba4c",
     ),
   },
   "linux/arm64": {
@@ -52,6 +66,10 @@ export const platforms = {
     ),
   },
 };
+
+/** How files of a platform are named: `linux-amd64`, `linux-amd64-musl`, `windows-amd64.exe`. */
+export const fileSuffix = ({ os, arch, libc }) =>
+  `${os}-${arch}${libc === undefined ? "" : `-${libc}`}${os === "windows" ? ".exe" : ""}`;
 
 /** The platform that this process runs on, whose Node makes the blob of all. */
 export function ownPlatform() {

@@ -5,6 +5,7 @@ import { chmodSync, copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { rolldown } from "rolldown";
+import { withSystemLibraries } from "./musl.mjs";
 import { nodeProgram } from "./node-program.mjs";
 import { ownPlatform, platforms } from "./platforms.mjs";
 import { signMac, withoutAuthenticode } from "./sign.mjs";
@@ -38,9 +39,10 @@ export async function makeBlob({ bundle, output, execArgv, work, cache }) {
  * @param {{ name: string, blob: Buffer, path: string, identifier: string, cache: string, warn: (line: string) => void }} options
  */
 export async function makeProgram({ name, blob, path, identifier, cache, warn }) {
-  const { os, strip } = platforms[name];
+  const { os, libc, strip } = platforms[name];
   copyFileSync(await nodeProgram(name, cache), path);
   if (os === "windows") writeFileSync(path, withoutAuthenticode(readFileSync(path)));
+  if (libc === "musl") writeFileSync(path, withSystemLibraries(readFileSync(path)));
   chmodSync(path, 0o755);
   // Before the blob: afterwards it would be removed, too.
   const stripped = strip.some((tool) => spawnSync(tool, [path]).status === 0);

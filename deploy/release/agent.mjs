@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, renameSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { platforms } from "../program/platforms.mjs";
+import { fileSuffix, platforms } from "../program/platforms.mjs";
 import { cache } from "./cache.mjs";
 
 /**
@@ -23,8 +23,8 @@ export async function makeAgent({ tree, work, out, version, epoch, agentRootKey,
     stdio: ["ignore", "ignore", "inherit"],
   });
   renameSync(join(work, "agent", version), join(out, "agent"));
-  for (const [name, { os, arch }] of Object.entries(platforms)) {
-    const file = `muster-agent-${os}-${arch}${os === "windows" ? ".exe" : ""}.gz`;
+  for (const [name, platform] of Object.entries(platforms)) {
+    const file = `muster-agent-${fileSuffix(platform)}.gz`;
     if (!existsSync(join(out, "agent", file)))
       notMade.push({ part: `agent ${name}`, reason: "this machine cannot sign it" });
   }

@@ -149,8 +149,12 @@ case $(uname -m) in
   aarch64 | arm64) arch=arm64 ;;
   *) fail "there is no agent for $(uname -m)" ;;
 esac
+libc='' query='' hint='' invert=-v
 if [ "$os" = linux ] && ! (getconf GNU_LIBC_VERSION >/dev/null 2>&1); then
-  fail 'there is no agent for systems without glibc, such as Alpine'
+  case $(ldd --version 2>&1 || true) in
+    *musl*) libc=/musl invert='' query=libc=musl hint=': it needs libstdc++ (apk add libstdc++)' ;;
+    *) fail 'there is no agent for systems with neither glibc nor musl' ;;
+  esac
 fi
 
 case $url in
@@ -212,19 +216,19 @@ trap 'rm -rf "$temp"; [ -z "$prefix" ] || rmdir "$prefix" 2>/dev/null || true' E
 trap 'exit 1' HUP INT TERM
 chmod 755 "$temp"
 
-say "asking $url for the agent of $os/$arch"
-get "$url/api/v1/agents/download/$os/$arch/manifest" "$temp/manifest" ||
-  fail "$url has no agent for $os/$arch, or does not answer: is a release promoted there?"
+say "asking $url for the agent of $os/$arch$libc"
+get "$url/api/v1/agents/download/$os/$arch/manifest${query:+?$query}" "$temp/manifest" ||
+  fail "$url has no agent for $os/$arch$libc, or does not answer: is a release promoted there?"
 line=$(head -n 1 "$temp/manifest")
 version=$(printf '%s' "$line" | sed -n 's/.*"version":"\([0-9A-Za-z.-]*\)".*/\1/p')
 # One artifact a line, without the object inside, so that its size and digest are those of the file.
 artifact=$(printf '%s' "$line" | sed 's/"program":{[^}]*}//g; s/{/\n{/g' | grep "\"os\":\"$os\"" | grep "\"arch\":\"$arch\"" |
-  head -n 1) || true
-[ -n "$version" ] && [ -n "$artifact" ] || fail "the manifest has no agent for $os/$arch"
+  grep $invert '"libc":"musl"' | head -n 1) || true
+[ -n "$version" ] && [ -n "$artifact" ] || fail "the manifest has no agent for $os/$arch$libc"
 case $version in *[!0-9A-Za-z.-]* | *..*) fail 'the manifest names no version' ;; esac
 size=$(member size) sha256=$(member sha256) encoding=$(member encoding)
 
-get "$url/api/v1/agents/download/$os/$arch?component=agent&version=$version" "$temp/file" || fail 'the download failed'
+get "$url/api/v1/agents/download/$os/$arch?component=agent&version=$version${query:+&$query}" "$temp/file" || fail 'the download failed'
 [ "$(wc -c <"$temp/file" | tr -d ' ')" = "$size" ] || fail 'the download has another size than the manifest says'
 [ "$(digest "$temp/file")" = "$sha256" ] || fail 'the download has another digest than the manifest says'
 case $encoding in
@@ -233,6 +237,7 @@ case $encoding in
   *) fail "the download is packed as $encoding" ;;
 esac
 chmod 755 "$temp/program"
+"$temp/program" --version >/dev/null || fail "the program does not start here$hint"
 
 "$temp/program" verify --manifest "$temp/manifest" ${root_key:+--root-key "$root_key"} "$temp/program" ||
   fail 'the program is not the one of the manifest, or nobody whom it trusts signed it'

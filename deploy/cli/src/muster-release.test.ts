@@ -23,7 +23,7 @@ beforeAll(() => {
   const made = run(["key", "releases.example.test"]);
   privateKey = made.stdout.trim();
   publicKey = made.stderr.trim().replace("RELEASE_MANIFEST_KEYS=", "");
-  writeFileSync(join(folder, "muster-agent-linux-amd64"), "binary");
+  for (const libc of ["", "-musl"]) writeFileSync(join(folder, `muster-agent-linux-amd64${libc}`), "binary");
 });
 
 describe("muster-release", () => {
@@ -35,6 +35,7 @@ describe("muster-release", () => {
       "v1.4.0",
       "--counter",
       "7",
+      "muster-agent-linux-amd64-musl=linux/amd64/musl",
       "muster-agent-linux-amd64=linux/amd64",
     ];
     expect(run(["manifest", ...wanted], { RELEASE_SIGNING_KEY: privateKey }).status).toBe(0);
@@ -44,7 +45,10 @@ describe("muster-release", () => {
       version: "1.4.0",
       component: "agent",
       counter: 7,
-      artifacts: [{ os: "linux", arch: "amd64", size: 6, name: "muster-agent-linux-amd64" }],
+      artifacts: [
+        { os: "linux", arch: "amd64", size: 6, name: "muster-agent-linux-amd64" },
+        { os: "linux", arch: "amd64", libc: "musl", size: 6, name: "muster-agent-linux-amd64-musl" },
+      ],
     });
     expect(noteKeys(privateKey).signer.text).toBe(publicKey);
   });
@@ -93,10 +97,20 @@ describe("muster-release", () => {
       ["--component", "helper", "--version", "1.4.0", file, "dist/muster-agent-linux-amd64=linux/arm64"],
       "called",
     ],
+    [
+      "musl twice",
+      ["--component", "helper", "--version", "1.4.0", "other=linux/amd64/musl", "third=linux/amd64/musl"],
+      "musl",
+    ],
+    [
+      "musl of Windows",
+      ["--component", "helper", "--version", "1.4.0", "other=windows/amd64/musl"],
+      "is not FILE=OS/ARCH",
+    ],
     ["an empty file", ["--component", "helper", "--version", "1.4.0", "empty=linux/386"], "empty is empty"],
   ])("signs nothing that the platform would refuse: %s", (_, args, why) => {
     mkdirSync(join(folder, "dist"), { recursive: true });
-    for (const name of ["other", "dist/muster-agent-linux-amd64"]) writeFileSync(join(folder, name), "binary");
+    for (const name of ["other", "third", "dist/muster-agent-linux-amd64"]) writeFileSync(join(folder, name), "binary");
     writeFileSync(join(folder, "empty"), "");
     const { status, stderr } = run(["manifest", ...args], { RELEASE_SIGNING_KEY: privateKey });
     expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining(why) });

@@ -1,7 +1,7 @@
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
-import { ownPlatform, platforms } from "../../program/platforms.mjs";
+import { fileSuffix, ownPlatform, platforms } from "../../program/platforms.mjs";
 import { emptyFolder, must, run } from "./tools.mjs";
 
 /** The program of this machine, unpacked into a folder. Null where the release has none. */
@@ -27,8 +27,9 @@ export function checkPrograms(release) {
   must(run(program, ["--version"], { cwd: release.work, env }).trim() === version, "the program has another version");
   const checked = run(program, ["keys", "check", "svc_abcdefghijklmnopqrstuvwxyzTCdQvQ"], { cwd: release.work, env });
   must(/well-formed/.test(checked), `keys check printed ${checked}`);
-  for (const { os, arch } of Object.values(platforms)) {
-    const name = `muster-${version}-${os}-${arch}${os === "windows" ? ".exe" : ""}.gz`;
+  for (const platform of Object.values(platforms)) {
+    const { os, arch } = platform;
+    const name = `muster-${version}-${fileSuffix(platform)}.gz`;
     if (!release.files.includes(name)) continue;
     const bytes = gunzipSync(readFileSync(join(release.folder, name)));
     must(magic[os].test(bytes.toString("hex", 0, 4)), `${name} is no program of ${os}`);

@@ -42,6 +42,7 @@ describe("a device", () => {
       quarantineReason: null,
       enrollmentKeyId: null,
       helperVersion: null,
+      libc: null,
       updateState: null,
       reported: null,
       autoUpdateEnabled: true,

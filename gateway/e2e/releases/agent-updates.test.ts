@@ -503,3 +503,52 @@ describe("a device", () => {
     expect(next[0]?.attemptId).not.toBe(update?.attemptId);
   });
 });
+
+describe("a machine with musl", () => {
+  it("is offered programs for musl alone, which its installer finds by the same word", async () => {
+    const tenant = await newTenant(root);
+    const agent = await agentIn(tenant, { libc: "musl" });
+    expect(await deviceOf(agent.id)).toMatchObject({ os: "linux", arch: "amd64", libc: "musl" });
+    expect((await agent.heartbeat()).body).toMatchObject({ upgradeTo: null, updates: [] });
+    const why = (await root.call("GET", `/devices/${agent.id}/update-decision`)).body.components as object[];
+    expect(why[0]).toMatchObject({ rule: "no_artifact", detail: expect.stringContaining("linux/amd64/musl") });
+
+    await publish(folder, buildRelease("agent", "1.3.0", { signer, musl: true }));
+    const synced = ["agent:linux/amd64", "agent:windows/amd64", "agent:linux/amd64/musl"];
+    expect((await sync("1.3.0")).body).toMatchObject({ version: "1.3.0", synced });
+    const fileOf = async (updates: unknown) => {
+      const [{ url, sha256 } = { url: "", sha256: "" }] = updates as { url: string; sha256: string }[];
+      const bytes = Buffer.from(await (await fetch(url.replace(/^https?:\/\/[^/]+/, cluster.url))).arrayBuffer());
+      expect(createHash("sha256").update(bytes).digest("hex")).toBe(sha256);
+      return bytes.toString().split("\n")[0];
+    };
+    expect(await fileOf((await agent.heartbeat()).body.updates)).toBe("agent 1.3.0 for linux/amd64/musl");
+    const other = await agentIn(tenant);
+    expect(await fileOf((await other.heartbeat()).body.updates)).toBe("agent 1.3.0 for linux/amd64");
+    expect(await deviceOf(other.id)).toMatchObject({ libc: null });
+    await other.heartbeat({ libc: "gnu" });
+    expect(await deviceOf(other.id)).toMatchObject({ libc: "gnu" });
+
+    const text = async (query: string) =>
+      (await fetch(`${cluster.url}/api/v1/agents/download/linux/amd64${query}`)).text();
+    expect(await text("?libc=musl")).toContain("for linux/amd64/musl");
+    expect(await text("?libc=gnu")).toBe(await text(""));
+    expect(await text("/manifest?libc=musl")).toBe(await text("/manifest"));
+    const at = `${cluster.url}/api/v1/agents/download`;
+    for (const [path, status] of [
+      ["linux/amd64?libc=uclibc", 400],
+      ["windows/amd64?libc=musl", 404],
+      ["linux/amd64/manifest?libc=musl&version=1.1.0", 404],
+    ] as const) {
+      expect([path, (await fetch(`${at}/${path}`)).status]).toEqual([path, status]);
+    }
+    expect((await agent.heartbeat({ libc: "uclibc" })).body).toMatchObject({
+      details: { fieldErrors: { libc: [expect.any(String)] } },
+    });
+    const { data } = (await root.call("GET", "/agents/downloads")).body as { data: { libc: string; url: string }[] };
+    expect(data.filter(({ url }) => url.includes("libc=musl")).map(({ libc }) => libc)).toEqual(["musl"]);
+    expect((await root.call("GET", "/agent-versions?component=agent")).body.data).toContainEqual(
+      expect.objectContaining({ artifacts: expect.arrayContaining([expect.objectContaining({ libc: "musl" })]) }),
+    );
+  });
+});

@@ -3,6 +3,8 @@ export type AgentIdentity = {
   hostname: string;
   os: "windows" | "linux" | "darwin";
   arch: "amd64" | "arm64" | "386";
+  /** C library of a Linux machine; absent: not known. */
+  libc?: "gnu" | "musl";
   hardwareId: string;
   serialNumber: string;
   agentId: string | null;

@@ -41,6 +41,16 @@ describe("an offer", () => {
     expect(reasonOf({ manifest: noteOf(uncounted) }, { counter: 1 })).toBe("older_counter");
   });
 
+  it("has the file of the machine's C library, gnu where neither names one", () => {
+    const musl = { ...file, libc: "musl", size: 11 };
+    const manifest = noteOf({ ...line, artifacts: [musl, file] });
+    expect(reasonOf({ manifest })).toBe("accepted");
+    expect(reasonOf({ manifest }, { libc: "gnu" })).toBe("accepted");
+    expect(reasonOf({ manifest, size: 11 }, { libc: "musl" })).toBe("accepted");
+    expect(reasonOf({ manifest }, { libc: "musl" })).toBe("bad_size");
+    expect(reasonOf({}, { libc: "musl" })).toBe("wrong_component");
+  });
+
   it.each(["v1.4.0", "1.4.0+build.7", "v1.4.0+x"])("fits a manifest of %s when it is of 1.4.0", (version) => {
     expect(reasonOf({ manifest: noteOf({ ...line, version }) })).toBe("accepted");
     expect(reasonOf({ version })).toBe("accepted");

@@ -44,6 +44,8 @@ export class UpdateRefused extends Error {
 export type ManifestArtifact = {
   os: string;
   arch: string;
+  /** C library of a Linux program; absent: gnu. */
+  libc?: string;
   size: number;
   sha256: string;
   name: string;
@@ -66,6 +68,7 @@ export type OfferFacts = {
   keys: readonly NoteVerifier[];
   os: string;
   arch: string;
+  libc?: string | undefined;
   /** Counter of the manifest of this component that it installed last. */
   counter: number;
   /** Organization of the device; null before it is enrolled. */
@@ -85,7 +88,7 @@ export type AcceptedOffer = { counter: number; artifact: ManifestArtifact };
  * manifest is accepted, too. Throws UpdateRefused.
  */
 export function checkOffer(offer: Offer, facts: OfferFacts): AcceptedOffer {
-  const { keys, os, arch, counter, now } = facts;
+  const { keys, os, arch, libc = "gnu", counter, now } = facts;
   if (!(offer.size > 0) || offer.size > fileBytesMax) throw new UpdateRefused("bad_size", `${offer.size} bytes`);
   const manifest = manifestOf(offer, keys);
   if (manifest === null) {
@@ -96,8 +99,10 @@ export function checkOffer(offer: Offer, facts: OfferFacts): AcceptedOffer {
   if (component !== offer.component || !isSameVersion(version, offer.version)) {
     throw new UpdateRefused("wrong_component", `the manifest is of ${component} ${version}`);
   }
-  const artifact = manifest.artifacts.find((each) => each.os === os && each.arch === arch);
-  if (!artifact) throw new UpdateRefused("wrong_component", `the manifest has nothing for ${os}/${arch}`);
+  const artifact = manifest.artifacts.find(
+    (each) => each.os === os && each.arch === arch && (each.libc ?? "gnu") === libc,
+  );
+  if (!artifact) throw new UpdateRefused("wrong_component", `the manifest has nothing for ${os}/${arch} (${libc})`);
   if (manifest.expires !== undefined && !(new Date(manifest.expires) > now)) {
     throw new UpdateRefused("expired", `the manifest expired ${manifest.expires}`);
   }

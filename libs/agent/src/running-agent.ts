@@ -29,7 +29,12 @@ function enrollmentIn({ agentId, orgId, token }: ApiReply["body"]) {
   return { agentId, orgId, token };
 }
 
-const machineOf = ({ hostname, os, arch }: Host["identity"]) => ({ hostname, os, arch });
+const machineOf = ({ hostname, os, arch, libc }: Host["identity"]) => ({
+  hostname,
+  os,
+  arch,
+  ...(libc ? { libc } : {}),
+});
 
 /**
  * One agent: enrolls unless it has a token, and then heartbeats, runs its jobs and takes updates, until it is stopped
@@ -158,7 +163,7 @@ class RunningAgent implements Agent {
       this.#count(`enrollment ${reply.code || reply.status}`);
       const isFinal = keyEndings.includes(reply.code) || (reply.status >= 400 && reply.status < 429);
       if (isFinal && !this.#waits(reply.code) && reply.status !== 408) {
-        this.#end(reply.code);
+        this.#end(this.reason);
         return false;
       }
       await this.#pauseAfter(reply, attempt);

@@ -41,9 +41,9 @@ export function createUpdater(deps: DownloadDeps & { host: Host; pinned: Trusted
   return {
     async prepare(offer, serverMs) {
       try {
-        const { os, arch, orgId } = identity;
+        const { os, arch, libc, orgId } = identity;
         const counter = identity.counters?.[offer.component] ?? 0;
-        const facts = { keys: trusted(offer), os, arch, counter, orgId, now: host.now(serverMs) };
+        const facts = { keys: trusted(offer), os, arch, libc, counter, orgId, now: host.now(serverMs) };
         const accepted = checkOffer(offer, facts);
         if (await host.has?.(offer, accepted)) return { accepted, part: "" };
         const part = await host.partOf(offer);

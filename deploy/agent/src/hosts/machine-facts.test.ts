@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { between, hashedId, isPlaceholder } from "./machine-facts.ts";
+import { between, hashedId, isPlaceholder, libcIn } from "./machine-facts.ts";
 
 describe("facts of a machine", () => {
   it("hash its id, and have none without one", () => {
@@ -20,6 +20,12 @@ describe("facts of a machine", () => {
   ])("leave the placeholder %j out", (serial) => expect(isPlaceholder(serial)).toBe(true));
 
   it("keep a real serial number", () => expect(isPlaceholder("PF2ABCDE")).toBe(false));
+
+  it("have the C library that is mapped into the program", () => {
+    const line = (path: string) => `7f0c1a2b3000-7f0c1a2c7000 r--p 00000000 08:01 1234  ${path}\n`;
+    expect(libcIn(line("/usr/lib/x86_64-linux-gnu/libc.so.6"))).toBe("gnu");
+    expect(libcIn(line("/usr/bin/node") + line("/lib/ld-musl-x86_64.so.1"))).toBe("musl");
+  });
 
   // As `ioreg -rd1 -c IOPlatformExpertDevice` prints it (Apple, Technical Note TN1103).
   it("read the properties of a Mac", () => {

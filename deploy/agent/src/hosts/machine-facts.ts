@@ -5,7 +5,7 @@ import { arch, hostname, version as osVersion, release } from "node:os";
 import type { AgentIdentity } from "@muster/agent";
 import { readStored } from "../durable.ts";
 
-type Facts = Pick<AgentIdentity, "hostname" | "os" | "arch" | "hardwareId" | "serialNumber">;
+type Facts = Pick<AgentIdentity, "hostname" | "os" | "arch" | "libc" | "hardwareId" | "serialNumber">;
 
 /** What the installer, as root, has read for an agent that cannot. */
 type Machine = { hardwareId?: string; serialNumber?: string };
@@ -27,10 +27,14 @@ export function machineFacts(machineFile: string): Facts {
     hostname: hostname().slice(0, 255) || "localhost",
     os: systems[process.platform] ?? "linux",
     arch: architectures[arch()] ?? "amd64",
+    ...(process.platform === "linux" ? { libc: libcIn(firstText("/proc/self/maps")) } : {}),
     hardwareId: stored.hardwareId ?? hashedId(machineId()),
     serialNumber: isPlaceholder(serial) ? "" : serial.trim().slice(0, 255),
   };
 }
+
+/** The C library that this program runs on, by what is mapped into it: its updates need the same one. */
+export const libcIn = (maps: string): "gnu" | "musl" => (maps.includes("/ld-musl-") ? "musl" : "gnu");
 
 /** Labels of an enrollment: what changes with an upgrade of the system alone. */
 export function systemLabels(): Record<string, string> {

@@ -16,7 +16,7 @@ import { parseArgs } from "node:util";
 
 const usage = `Usage:
   muster-release key NAME                          makes a key: the private one on standard output, the public one on standard error
-  muster-release manifest --component C --version V [--counter N] [--expires TIME] [--minimum V] FILE=OS/ARCH…
+  muster-release manifest --component C --version V [--counter N] [--expires TIME] [--minimum V] FILE=OS/ARCH[/musl]…
                                                    signs a manifest of these files with RELEASE_SIGNING_KEY, to <component>.manifest
   muster-release root --number N --keys PUBLIC,…   begins a root note, which exchanges the keys, with RELEASE_SIGNING_KEY, to root.note
   muster-release rollback --component C --version V --counter N --expires TIME [--scope ORGANIZATION]
@@ -67,7 +67,7 @@ function makeKey([name, ...more]: string[]): void {
   process.stderr.write(`RELEASE_MANIFEST_KEYS=${verifierOf(name, publicKey).text}\n`);
 }
 
-type Artifact = { os: string; arch: string; size: number; sha256: string; name: string };
+type Artifact = { os: string; arch: string; libc?: "musl"; size: number; sha256: string; name: string };
 type ManifestOptions = { component: string; version: string; counter?: string; expires?: string; minimum?: string };
 
 async function makeManifest(args: string[]): Promise<void> {
@@ -90,7 +90,8 @@ async function makeManifest(args: string[]): Promise<void> {
     counter: Number(counter),
     ...(expires ? { expires } : {}),
     ...(minimum ? { minimumVersion: minimum } : {}),
-    artifacts,
+    // Agents that know nothing of C libraries take the first of their system.
+    artifacts: artifacts.toSorted((a, b) => Number("libc" in a) - Number("libc" in b)),
   };
   const body = `${JSON.stringify(manifest)}\n`;
   const file = `${component}.manifest`;
@@ -98,11 +99,13 @@ async function makeManifest(args: string[]): Promise<void> {
   process.stdout.write(`${file}: ${artifacts.length} files of ${component} ${manifest.version}\n`);
 }
 
-/** The artifact of an argument FILE=OS/ARCH. */
+/** The artifact of an argument FILE=OS/ARCH[/musl]. */
 async function artifactOf(positional: string): Promise<Artifact> {
-  const [, path, os = "", arch = ""] = /^(.+)=(windows|linux|darwin)\/(amd64|arm64|386)$/.exec(positional) ?? [];
-  if (path === undefined) throw new Error(`"${positional}" is not FILE=OS/ARCH`);
-  return { os, arch, size: (await stat(path)).size, sha256: await digestOf(path), name: basename(path) };
+  const [, path, os = "", arch = "", musl] =
+    /^(.+)=(windows|linux|darwin)\/(amd64|arm64|386)((?<=linux\/\w+)\/musl)?$/.exec(positional) ?? [];
+  if (path === undefined) throw new Error(`"${positional}" is not FILE=OS/ARCH[/musl]`);
+  const [{ size }, sha256] = [await stat(path), await digestOf(path)];
+  return { os, arch, ...(musl ? { libc: "musl" } : {}), size, sha256, name: basename(path) };
 }
 
 /** What the platform would refuse: better before it is signed than when it is published. */
@@ -120,11 +123,11 @@ function problemsOf({ component, version, counter = "0", expires, minimum }: Man
 function problemsOfFiles(artifacts: readonly Artifact[]): string[] {
   const problems: string[] = [];
   const seen = new Set<string>();
-  for (const { os, arch, name, size } of artifacts) {
+  for (const { os, arch, libc, name, size } of artifacts) {
     if (size === 0) problems.push(`${name} is empty`);
     if (!/^[A-Za-z0-9][A-Za-z0-9._+-]{0,199}$/.test(name))
       problems.push(`"${name}" is not a valid name of a published file`);
-    for (const each of [`called ${name}`, `for ${os}/${arch}`])
+    for (const each of [`called ${name}`, `for ${os}/${arch}${libc ? "/musl" : ""}`])
       if (seen.size === seen.add(each).size) problems.push(`two files are ${each}`);
   }
   return problems;

@@ -2,8 +2,8 @@ import { AppError } from "@muster/kit";
 import type { Offer } from "@muster/proto/muster/release/v1/update_pb";
 import { z } from "zod";
 import type { UpdateReport } from "../../clients/update-answers.ts";
-import { apiPrefix, type Route, route } from "../../route/route.ts";
-import { arch, os, updateReport } from "../fields/agent-builds.ts";
+import { type Route, route } from "../../route/route.ts";
+import { arch, downloadPath, libc, os, updateReport } from "../fields/agent-builds.ts";
 import { addressIn, id, idOut, idParams, nameIn, timeOut } from "../fields/schemas.ts";
 import { component } from "../releases/agent-versions.ts";
 
@@ -11,6 +11,8 @@ const tag = "Agents";
 const versionIn = z.string().min(1).max(50);
 const optionalVersion = z.string().max(50).nullish();
 const optionalText = z.string().max(255).nullish();
+
+const libcIs = "C library of a Linux machine, for which its programs are built; absent: gnu.";
 
 const labels = z
   .record(z.string().min(1).max(63), z.string().max(255))
@@ -21,6 +23,7 @@ const enrollment = z.object({
   hostname: nameIn,
   os,
   arch,
+  libc: libc.nullish().meta({ description: libcIs }),
   agentVersion: versionIn,
   watchdogVersion: optionalVersion,
   hardwareId: optionalText.meta({
@@ -74,9 +77,10 @@ const enroll = route({
     "rate_limited",
   ],
   async handle({ body, rpc }, { services }) {
-    const { watchdogVersion, hardwareId, serialNumber, labels: named, ...rest } = body;
+    const { libc, watchdogVersion, hardwareId, serialNumber, labels: named, ...rest } = body;
     const wanted = {
       ...rest,
+      libc: libc ?? "",
       watchdogVersion: watchdogVersion ?? "",
       hardwareId: hardwareId ?? "",
       serialNumber: serialNumber ?? "",
@@ -120,12 +124,11 @@ const offered = z
 
 function offerOf(offer: Offer, publicUrl: string): z.input<typeof offered> {
   const { attemptId, version, size, sha256, manifest, rootNotes } = offer;
-  const query = new URLSearchParams({ component: offer.component, version, sha256 });
   return {
     attemptId,
     component: component.parse(offer.component),
     version,
-    url: `${publicUrl}${apiPrefix}/agents/download/${offer.os}/${offer.arch}?${query}`,
+    url: `${publicUrl}${downloadPath(offer, { component: offer.component, version, sha256 })}`,
     size: Number(size),
     sha256,
     manifest: manifest || null,
@@ -156,6 +159,7 @@ const heartbeat = route({
     hostname: nameIn.nullish().meta({ description: "Of the machine; a name that people gave stays until it changes." }),
     os: os.nullish(),
     arch: arch.nullish(),
+    libc: libc.nullish().meta({ description: libcIs }),
     update: z
       .object({
         component,
@@ -182,7 +186,7 @@ const heartbeat = route({
     updates: z.array(offered).meta({ description: "At most one; empty when there is nothing to do." }),
   }),
   async handle({ session, body, meta }, { heartbeats, publicUrl }) {
-    const { agentVersion, watchdogVersion, helperVersion, hostname, os, arch, ...said } = body;
+    const { agentVersion, watchdogVersion, helperVersion, hostname, os, arch, libc, ...said } = body;
     const { update } = said;
     const reported = Object.entries(said).filter(([, value]) => value !== null && value !== undefined);
     const { requestId, clientAddress, userAgent } = meta();
@@ -196,6 +200,7 @@ const heartbeat = route({
       hostname: hostname ?? "",
       os: os ?? "",
       arch: arch ?? "",
+      libc: libc ?? "",
       ...sharesOf(said.metrics),
       reportedJson: reported.length > 0 ? JSON.stringify(Object.fromEntries(reported)) : "",
       clientAddress: clientAddress ?? "",

@@ -1,7 +1,7 @@
 import type { Device } from "@muster/proto/muster/tenancy/v1/device_pb";
 import { z } from "zod";
 import { type Route, route } from "../../route/route.ts";
-import { arch, os, updateReport } from "../fields/agent-builds.ts";
+import { arch, libc, os, updateReport } from "../fields/agent-builds.ts";
 import { maskOf } from "../fields/field-mask.ts";
 import {
   id,
@@ -42,6 +42,7 @@ const device = z
     hostname: z.string(),
     os,
     arch,
+    libc: libc.nullable().meta({ description: "C library of a Linux machine, as its agent reports it." }),
     agentVersion: z.string(),
     watchdogVersion: z.string().nullable(),
     helperVersion: z.string().nullable(),
@@ -269,6 +270,7 @@ function deviceOf(message: Device | undefined): z.input<typeof device> {
     hostname: message.hostname,
     os: os.parse(message.os),
     arch: arch.parse(message.arch),
+    libc: message.libc ? libc.parse(message.libc) : null,
     agentVersion: message.agentVersion,
     watchdogVersion: message.watchdogVersion || null,
     helperVersion: message.helperVersion || null,

@@ -3,12 +3,14 @@ import { AppError, attachmentLine, entityTag } from "@muster/kit";
 import { z } from "zod";
 import { byteRange } from "../../http/byte-range.ts";
 import { Answered, Rendered, redirect, Streamed } from "../../route/reply.ts";
-import { apiPrefix, type Route, route } from "../../route/route.ts";
-import { arch, os } from "../fields/agent-builds.ts";
+import { type Route, route } from "../../route/route.ts";
+import { arch, downloadPath, libc, os } from "../fields/agent-builds.ts";
 import { component, versionIn } from "./agent-versions.ts";
 
 const fileType = "application/octet-stream";
 const noteType = "text/plain; charset=utf-8";
+
+const libcIn = libc.optional().meta({ description: "C library of a Linux system: `musl` for Alpine.", default: "gnu" });
 
 const download = route({
   method: "GET",
@@ -21,6 +23,7 @@ const download = route({
     "a redirect to the release host or the storage.",
   params: z.object({ os, arch }),
   query: z.object({
+    libc: libcIn,
     component: component.optional().meta({ description: "Component to download.", default: "agent" }),
     version: versionIn.optional(),
     sha256: z
@@ -52,7 +55,7 @@ const download = route({
   errors: ["agent_version_not_found", "release_untrusted"],
   async handle({ params, query, conditions, rpc }, { services }) {
     const { component: of = "agent", version = "", sha256: digest = "" } = query;
-    const wanted = { ...params, component: of, version, sha256: digest };
+    const wanted = { ...params, libc: query.libc ?? "gnu", component: of, version, sha256: digest };
     const call = await rpc();
     const { sha256, size: bytes, name, location } = await services.downloads.locate(wanted, call);
     if (location !== "") return redirect(302, location, ["Cache-Control", "no-store"]);
@@ -87,6 +90,7 @@ const manifest = route({
     "Without a version the promoted one is returned.",
   params: z.object({ os, arch }),
   query: z.object({
+    libc: libcIn,
     component: component.optional().meta({ description: "Component of the manifest.", default: "agent" }),
     version: versionIn.optional(),
   }),
@@ -98,6 +102,7 @@ const manifest = route({
   async handle({ params, query, conditions, rpc }, { services }) {
     const wanted = {
       ...params,
+      libc: query.libc ?? "gnu",
       component: query.component ?? "agent",
       version: query.version ?? "",
       withManifest: true,
@@ -123,6 +128,7 @@ const available = route({
       z.object({
         os,
         arch,
+        libc,
         version: z.string(),
         name: z.string(),
         url: z.string().meta({ description: "URL of the file, readable without a credential." }),
@@ -135,10 +141,10 @@ const available = route({
     const { downloads } = await services.downloads.listDownloads({ component: "agent" }, await rpc());
     return {
       data: downloads.map((file) => {
-        const [system, arched] = [os.parse(file.os), arch.parse(file.arch)];
+        const build = { os: os.parse(file.os), arch: arch.parse(file.arch), libc: libc.parse(file.libc) };
         const { version, name, size, sha256 } = file;
-        const path = `${apiPrefix}/agents/download/${system}/${arched}?${new URLSearchParams({ version, sha256 })}`;
-        return { os: system, arch: arched, version, name, url: `${publicUrl}${path}`, sizeBytes: Number(size), sha256 };
+        const path = downloadPath(build, { version, sha256 });
+        return { ...build, version, name, url: `${publicUrl}${path}`, sizeBytes: Number(size), sha256 };
       }),
     };
   },

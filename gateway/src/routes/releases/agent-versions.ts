@@ -2,7 +2,7 @@ import { type FieldErrors, validationError } from "@muster/kit";
 import type { Release } from "@muster/proto/muster/release/v1/release_pb";
 import { z } from "zod";
 import { type Route, route } from "../../route/route.ts";
-import { arch, os } from "../fields/agent-builds.ts";
+import { arch, libc, os } from "../fields/agent-builds.ts";
 import {
   idOut,
   idParams,
@@ -56,7 +56,7 @@ const agentVersion = z
     rollout: z
       .object({ id: idOut, state: rolloutState, inFlight: z.int(), succeeded: z.int(), failed: z.int() })
       .meta({ description: "Its guard, with the counters of all its rollouts." }),
-    artifacts: z.array(z.object({ os, arch, name: z.string(), size: z.int(), sha256: z.string() })),
+    artifacts: z.array(z.object({ os, arch, libc, name: z.string(), size: z.int(), sha256: z.string() })),
     createdAt: timeOut,
   })
   .meta({ id: "AgentVersion" });
@@ -145,9 +145,10 @@ const sync = route({
   audit: "agent_version.sync",
   reply: z.object({
     version: z.string(),
-    synced: z
-      .array(z.string())
-      .meta({ description: "Registered builds, each as `<component>:<os>/<arch>`.", example: ["agent:linux/amd64"] }),
+    synced: z.array(z.string()).meta({
+      description: "Registered builds, each as `<component>:<os>/<arch>`, and `/musl`.",
+      example: ["agent:linux/amd64"],
+    }),
     skipped: z
       .array(z.object({ asset: z.string(), reason: z.string() }))
       .meta({ description: "Files of the release that are not registered, such as those for other systems." }),
@@ -271,6 +272,7 @@ function versionOf(message: Release | undefined): z.input<typeof agentVersion> {
     artifacts: message.artifacts.map((file) => ({
       os: os.parse(file.os),
       arch: arch.parse(file.arch),
+      libc: libc.parse(file.libc),
       name: file.name,
       size: Number(file.size),
       sha256: file.sha256,

@@ -67,7 +67,10 @@ export const limits = {
 const haltedPart = z.object({
   kind: z.enum(["organization", "platform"]),
   orgId: idOut.nullable(),
-  platform: z.string().nullable().meta({ description: "Operating system and architecture, such as `linux/amd64`." }),
+  platform: z
+    .string()
+    .nullable()
+    .meta({ description: "Operating system and architecture, such as `linux/amd64` or `linux/amd64/musl`." }),
   succeeded: z.int(),
   failed: z.int(),
   reason: z.string(),

@@ -11,6 +11,7 @@ const device = {
   hostname: "web-01",
   os: "linux",
   arch: "amd64",
+  libc: "gnu",
   agentVersion: "1.4.2",
   watchdogVersion: null,
   helperVersion: null,

@@ -2,6 +2,7 @@ import type { Database, Tx } from "@muster/db";
 import { counter, type Logger, systemCaller, uuidv7 } from "@muster/kit";
 import type { BeginUpdates, EndUpdates } from "../clients/tenancy.ts";
 import { service } from "../config.ts";
+import { platformOf } from "../rules/component.ts";
 import { type Decision, type Device, type PastAttempt, recheckMaxMs } from "../rules/gate.ts";
 import { type OpenOffer, resolveOffer } from "../rules/open-offer.ts";
 import type { Ramp } from "../rules/rollout.ts";
@@ -193,7 +194,7 @@ function attemptFor(device: Device, decided: readonly Decision[], now: Date): Ne
     version: decision.target.version,
     rollout_id: decision.rollout.id,
     from_version: decision.current ?? "",
-    platform: `${device.os}/${device.arch}`,
+    platform: platformOf(device),
   };
 }
 

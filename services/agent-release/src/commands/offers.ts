@@ -1,3 +1,4 @@
+import { platformOf } from "../rules/component.ts";
 import type { Device } from "../rules/gate.ts";
 import { compareVersions, parseVersion } from "../rules/version.ts";
 import type { NewAttempt } from "../store/attempts.ts";
@@ -10,6 +11,7 @@ export type Offer = {
   version: string;
   os: string;
   arch: string;
+  libc: string;
   size: number;
   sha256: string;
   manifest: string | null;
@@ -30,7 +32,7 @@ export function offerOf(
   rollbackNote: string | null,
 ): Offer | null {
   const release = plan.offered.get(attempt.release_id);
-  const artifact = release?.artifacts.get(`${device.os}/${device.arch}`);
+  const artifact = release?.artifacts.get(platformOf(device));
   if (!artifact) return null;
   const { component, version } = attempt;
   const manifest = release?.manifest ?? null;

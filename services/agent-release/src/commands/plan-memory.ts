@@ -1,6 +1,6 @@
 import { sql, type Tx } from "@muster/db";
 import type { NoteVerifier } from "@muster/kit";
-import type { Component } from "../rules/component.ts";
+import { type Component, platformOf } from "../rules/component.ts";
 import { type Catalogue, type PlannedRelease, type PlannedRollout, partKey } from "../rules/gate.ts";
 import { ManifestError } from "../rules/manifest.ts";
 import { manifestRoot } from "../rules/manifest-root.ts";
@@ -16,7 +16,7 @@ import { settingsOf, settingsOfPartners } from "../store/settings.ts";
 import { partnersOfOrganizations } from "../store/tenants.ts";
 
 /** A file as an offer names it. */
-export type PlannedArtifact = { os: string; arch: string; size: number; sha256: string };
+export type PlannedArtifact = { os: string; arch: string; libc: string; size: number; sha256: string };
 export type OfferedRelease = { manifest: string | null; artifacts: ReadonlyMap<string, PlannedArtifact> };
 
 /** The input of decisions, as of an epoch. */
@@ -170,7 +170,7 @@ async function readCatalogue(tx: Tx, trust: Trust): Promise<CatalogueAt> {
     SELECT r.id, r.component, r.version, r.minimum_version, r.manifest, r.counter, r.created_at AS "createdAt", r.expires_at,
            r.yanked_at IS NOT NULL AS yanked,
            EXISTS (SELECT FROM promotion p WHERE p.release_id = r.id) AS promoted,
-           coalesce((SELECT jsonb_agg(jsonb_build_object('os', a.os, 'arch', a.arch, 'size', a.size, 'sha256', a.sha256))
+           coalesce((SELECT jsonb_agg(jsonb_build_object('os', a.os, 'arch', a.arch, 'libc', a.libc, 'size', a.size, 'sha256', a.sha256))
                      FROM artifact a WHERE a.release_id = r.id), '[]') AS artifacts
     FROM release r`);
   const notes = await rootNotes(tx);
@@ -198,7 +198,7 @@ async function readCatalogue(tx: Tx, trust: Trust): Promise<CatalogueAt> {
   };
   const catalogue = { agent: of("agent"), watchdog: of("watchdog"), helper: of("helper") };
   const offered = rows.map(({ id, manifest, artifacts }) => {
-    const files = new Map(artifacts.map((each) => [`${each.os}/${each.arch}`, each]));
+    const files = new Map(artifacts.map((each) => [platformOf(each), each]));
     return [id, { manifest, artifacts: files }] as const;
   });
   return { catalogue, offered: new Map(offered), untrusted, rootNotes: notes, openRollback, noteOf: notesOf(rollouts) };
@@ -250,7 +250,7 @@ function plannedOf(
       untrusted: reasons.get(row.id) ?? null,
       counter: Number(row.counter),
       expiresAt: row.expires_at,
-      platforms: new Set(row.artifacts.map(({ os, arch }) => `${os}/${arch}`)),
+      platforms: new Set(row.artifacts.map(platformOf)),
       guard,
       staged: rollouts.filter(({ kind }) => kind === "staged"),
     },

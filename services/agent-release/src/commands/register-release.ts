@@ -1,6 +1,7 @@
 import type { Tx } from "@muster/db";
 import { AppError, type CallContext, uuidv7 } from "@muster/kit";
 import { auditRelease } from "../emits/audit.ts";
+import { platformOf } from "../rules/component.ts";
 import type { Manifest } from "../rules/manifest.ts";
 import { guardLimits } from "../rules/rollout.ts";
 import { isPrerelease } from "../rules/version.ts";
@@ -59,6 +60,7 @@ export async function registerRelease(
   };
   const artifacts = manifest.artifacts.map((artifact) => ({
     ...artifact,
+    libc: artifact.libc ?? "gnu",
     source_url: files.get(artifact.name)?.url ?? null,
     stored: files.get(artifact.name)?.stored ?? false,
   }));
@@ -70,9 +72,9 @@ export async function registerRelease(
   if (!(await insertRelease(tx, row, artifacts))) {
     const [existing] = await lockReleasesOf(tx, version, component);
     const registered = existing ? await artifactsOf(tx, [existing.id]) : [];
-    const textOf = (list: readonly { os: string; arch: string; sha256: string }[]) =>
+    const textOf = (list: readonly { os: string; arch: string; libc: string; sha256: string }[]) =>
       list
-        .map(({ os, arch, sha256 }) => `${os}/${arch} ${sha256}`)
+        .map((each) => `${platformOf(each)} ${each.sha256}`)
         .sort()
         .join("\n");
     if (textOf(registered) === textOf(artifacts)) return null;
@@ -94,7 +96,7 @@ export async function registerRelease(
     created_by: row.created_by,
     created_at: at,
   });
-  const details = { component, version, source, signed, platforms: artifacts.map(({ os, arch }) => `${os}/${arch}`) };
+  const details = { component, version, source, signed, platforms: artifacts.map(platformOf) };
   auditRelease(tx, who, { action, id: row.id, name: `${component} ${version}`, details }, at);
   if (autoPromote) await promoteForward(tx, who, row, at);
   await bumpPlan(tx, { scope: "all" });

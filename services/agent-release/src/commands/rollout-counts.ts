@@ -1,4 +1,5 @@
 import type { Tx } from "@muster/db";
+import { platformOf } from "../rules/component.ts";
 import { partKey } from "../rules/gate.ts";
 import { budgetOf, type Part, partBudgetOf, partsOfDevice, type Ramp } from "../rules/rollout.ts";
 import type { AttemptRow } from "../store/attempts.ts";
@@ -57,8 +58,8 @@ const countFields = [
 function newParts({ rollout_id: rolloutId, org_id: orgId, partner_id: partnerId, platform }: Counted): PartRow[] {
   const counters = { in_flight: 0, succeeded: 0, failed: 0, failures_before_resume: 0 };
   const nothing = { ...counters, first_ended: false, halted_at: null, reason: null };
-  const [os = "", arch = ""] = (platform ?? "").split("/");
-  const named = partsOfDevice({ orgId, os, arch }).filter(({ kind }) => kind === "organization" || platform !== null);
+  const all = partsOfDevice({ orgId, platform: platform ?? "" });
+  const named = all.filter(({ kind }) => kind === "organization" || platform !== null);
   return named.map(({ kind, name }) => {
     const owner =
       kind === "organization" ? { org_id: orgId, partner_id: partnerId } : { org_id: null, partner_id: null };
@@ -82,10 +83,10 @@ export function partOf(row: PartRow): Part {
 /** Offers that each live rollout may make to a device now: the least of the whole and of the device's parts. */
 export async function budgetsFor(
   tx: Tx,
-  device: { orgId: string; os: string; arch: string },
+  device: { orgId: string; os: string; arch: string; libc?: string | undefined },
   ramp: Ramp,
 ): Promise<Map<string, number>> {
-  const names = partsOfDevice(device);
+  const names = partsOfDevice({ orgId: device.orgId, platform: platformOf(device) });
   const parts = await partsOfAll(tx, names);
   const budgets = (await liveRollouts(tx)).map((rollout) => {
     const own = names.map(({ kind, name }) => {

@@ -14,6 +14,7 @@ import {
 } from "@muster/kit";
 import { type ReleaseSource, SourceBusy, type SourceRelease } from "../clients/release-source.ts";
 import { service } from "../config.ts";
+import { platformOf } from "../rules/component.ts";
 import type { Skipped } from "../rules/manifest.ts";
 import { type CheckDeps, checkRelease, reasonOf, SyncFailed } from "./check-files.ts";
 import { exchangeKeys, readRoot } from "./exchange-keys.ts";
@@ -160,7 +161,7 @@ async function checkAndRegister(
 }
 
 function syncedOf({ manifest: { component, artifacts } }: Prepared): string[] {
-  return artifacts.map(({ os, arch }) => `${component}:${os}/${arch}`);
+  return artifacts.map((each) => `${component}:${platformOf(each)}`);
 }
 
 /** The open job of this source and version, else a new one. */

@@ -12,6 +12,7 @@ export function deviceOf(facts: DeviceFacts): Device {
     labels: facts.labels,
     os: facts.os,
     arch: facts.arch,
+    libc: facts.libc,
     versions: {
       agent: facts.agentVersion || null,
       watchdog: facts.watchdogVersion || null,

@@ -24,6 +24,7 @@ type FileRow = {
   id: string;
   os: string;
   arch: string;
+  libc: string;
   version: string;
   name: string;
   size: number;
@@ -34,7 +35,7 @@ type FileRow = {
 };
 
 const filesOf = (component: Component) =>
-  sql`SELECT r.id, a.os, a.arch, r.version, a.name, a.size, a.sha256, a.source_url, a.stored, r.manifest
+  sql`SELECT r.id, a.os, a.arch, a.libc, r.version, a.name, a.size, a.sha256, a.source_url, a.stored, r.manifest
       FROM release r JOIN artifact a ON a.release_id = r.id
       WHERE r.component = ${component} AND r.yanked_at IS NULL`;
 const isPromoted = (component: Component) =>
@@ -55,12 +56,12 @@ export function downloadService({ db, storage, preferStore, plan }: DownloadDeps
     stored && storage !== null && (preferStore || url === null);
   const isElsewhere = ({ source_url: url }: FileRow) => url !== null && isLocation(url);
   return {
-    async locate({ os, arch, component, version, withManifest, sha256: digest }, handler) {
+    async locate({ os, arch, libc, component, version, withManifest, sha256: digest }, handler) {
       requireGateway(callContext(handler));
       if (!isComponent(component)) throw noComponent();
       const wanted = version === "" ? null : parseVersion(version);
       if (wanted === null && version !== "") throw validationError({ version: ["Must be a semantic version"] });
-      const query = sql`${filesOf(component)} AND a.os = ${os} AND a.arch = ${arch}
+      const query = sql`${filesOf(component)} AND a.os = ${os} AND a.arch = ${arch} AND a.libc = ${libc || "gnu"}
         AND (${digest}::text = '' OR a.sha256 = ${digest}::text)
         AND CASE WHEN ${wanted}::text IS NULL
               THEN ${isPromoted(component)}
@@ -83,14 +84,15 @@ export function downloadService({ db, storage, preferStore, plan }: DownloadDeps
       requireUser(callContext(handler));
       if (!isComponent(component)) throw noComponent();
       const { rows, untrusted } = await read(
-        sql`${filesOf(component)} AND ${isPromoted(component)} ORDER BY a.os, a.arch`,
+        sql`${filesOf(component)} AND ${isPromoted(component)} ORDER BY a.os, a.arch, a.libc`,
       );
       return {
         downloads: rows
           .filter((row) => !untrusted.has(row.id) && (isServedHere(row) || isElsewhere(row)))
-          .map(({ os, arch, version, name, size, sha256 }) => ({
+          .map(({ os, arch, libc, version, name, size, sha256 }) => ({
             os,
             arch,
+            libc,
             version,
             name,
             size: BigInt(size),

@@ -17,9 +17,10 @@ export function releaseMessage(row: ListedRelease, untrusted: string | null): Re
     yankedAt: row.yanked_at ? timestampFromDate(row.yanked_at) : undefined,
     expiresAt: row.expires_at ? timestampFromDate(row.expires_at) : undefined,
     createdAt: timestampFromDate(row.created_at),
-    artifacts: row.artifacts.map(({ os, arch, name, size, sha256 }) => ({
+    artifacts: row.artifacts.map(({ os, arch, libc, name, size, sha256 }) => ({
       os,
       arch,
+      libc,
       name,
       size: BigInt(size),
       sha256,

@@ -1,4 +1,4 @@
-import { architectures, type Component, components, isSupported, systems } from "./component.ts";
+import { architectures, type Component, components, isSupported, type Libc, systems } from "./component.ts";
 import type { ManifestArtifact } from "./manifest.ts";
 
 /** As `sha256sum` writes it: digest, spaces, an asterisk for binary mode, path. */
@@ -6,7 +6,7 @@ const line = /^([0-9a-fA-F]{64})[ \t]+\*?(\S+)$/;
 /** As BSD's `sha256` and `sha256sum --tag` write it. */
 const tagged = /^SHA256 \((\S+)\) ?= ?([0-9a-fA-F]{64})$/;
 const platformName = new RegExp(
-  `^(?:.*[-_.])?(${components.join("|")})[-_]([A-Za-z0-9]+)[-_]([A-Za-z0-9_]+)(?:\\.exe)?$`,
+  `^(?:.*[-_.])?(${components.join("|")})[-_]([A-Za-z0-9]+)[-_]([A-Za-z0-9_]+?)(?:[-_](musl))?(?:\\.exe)?$`,
 );
 
 export const manifestName = (component: Component) => `${component}.manifest`;
@@ -15,14 +15,15 @@ export const checksumsName = "checksums.txt";
 export const checksumsNames = "checksums.txt, SHA256SUMS, sha256sums.txt or …_checksums.txt";
 const checksumsFile = /^(checksums\.txt|sha256sums(\.txt)?|.+[-_.](checksums\.txt|sha256sums(\.txt)?))$/i;
 /** The form of a binary's name, in sentences. */
-export const binaryNames = `…-<${components.join("|")}>-<${systems.join("|")}>-<${architectures.join("|")}>[.exe]`;
+export const binaryNames = `…-<${components.join("|")}>-<${systems.join("|")}>-<${architectures.join("|")}>[-musl][.exe]`;
 
 export const isChecksums = (name: string): boolean => checksumsFile.test(name);
 
 /** What the name of a file says about its build; null when it is of no component. */
-export function buildOf(name: string): { component: Component; os: string; arch: string } | null {
-  const [, component, os, arch] = platformName.exec(name) ?? [];
-  return component && os && arch ? { component: component as Component, os, arch } : null;
+export function buildOf(name: string): { component: Component; os: string; arch: string; libc: Libc } | null {
+  const [, component, os, arch, musl] = platformName.exec(name) ?? [];
+  if (!component || !os || !arch || (musl && os !== "linux")) return null;
+  return { component: component as Component, os, arch, libc: musl ? "musl" : "gnu" };
 }
 
 /**

@@ -91,6 +91,37 @@ const rows: [RuleName, string, Partial<GateInput>][] = [
   ["up_to_date", "the target with build metadata", runs("v1.2.0+7")],
   ["ahead_of_target", "a newer version: no downgrade", runs("1.10.0")],
   ["no_artifact", "a platform without a file", says({ arch: "arm64" })],
+  ["no_artifact", "a machine with musl without a file of its own", says({ libc: "musl" })],
+  ["offered", "a machine with glibc", says({ libc: "gnu" })],
+  [
+    "offered",
+    "a machine with musl",
+    { ...says({ libc: "musl" }), ...agents([release("1.2.0", { platforms: new Set(["linux/amd64/musl"]) })], "1.2.0") },
+  ],
+  [
+    "halted",
+    "a rollout halted for musl",
+    {
+      ...says({ libc: "musl" }),
+      ...agents(
+        [
+          release("1.2.0", {
+            platforms: new Set(["linux/amd64/musl"]),
+            guard: guard("1.2.0", { haltedParts: new Map([["platform linux/amd64/musl", "3 failed"]]) }),
+          }),
+        ],
+        "1.2.0",
+      ),
+    },
+  ],
+  [
+    "offered",
+    "a rollout halted for musl alone",
+    agents(
+      [release("1.2.0", { guard: guard("1.2.0", { haltedParts: new Map([["platform linux/amd64/musl", "x"]]) }) })],
+      "1.2.0",
+    ),
+  ],
   [
     "below_minimum",
     "a version too old, without a step",

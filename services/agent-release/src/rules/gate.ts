@@ -1,5 +1,5 @@
 import type { Rule as RuleNumber } from "@muster/proto/muster/release/v1/update_pb";
-import { type Component, components } from "./component.ts";
+import { type Component, components, platformOf } from "./component.ts";
 import { sentenceOf as lowerCounter } from "./release-trust.ts";
 import { isInRing, type Membership, type Ring } from "./ring.ts";
 import { type RollbackNote, refusalOfNote } from "./rollback-note.ts";
@@ -10,6 +10,8 @@ import { compareVersions, isPrerelease, parseVersion } from "./version.ts";
 import { windowAt } from "./window.ts";
 
 export type Device = Membership & {
+  /** Of a Linux machine; empty or absent: gnu. */
+  libc?: string;
   /** As reported; null when the agent does not report it. */
   versions: Record<Component, string | null>;
   autoUpdateEnabled: boolean;
@@ -42,7 +44,7 @@ export type PlannedRelease = {
   counter: number;
   /** Time from which agents refuse its manifest. */
   expiresAt: Date | null;
-  /** `os/arch` of its files. */
+  /** Those of its files (`platformOf`). */
   platforms: ReadonlySet<string>;
   guard: PlannedRollout;
   staged: readonly PlannedRollout[];
@@ -151,7 +153,7 @@ export function decideComponent(input: GateInput, component: Component, taken: b
   }
   const untrusted = found.release.untrusted ?? (goesBack ? null : refusedAfter(seen, found.release));
   if (untrusted !== null) return said("release_untrusted", `${found.release.version} ${untrusted}`, found);
-  const platform = `${device.os}/${device.arch}`;
+  const platform = platformOf(device);
   if (!found.release.platforms.has(platform)) {
     return said("no_artifact", `${found.release.version} has no file for ${platform}`, found);
   }
@@ -234,9 +236,9 @@ function refusalOf(rollout: PlannedRollout, device: Device): Exclusion["rule"] |
 }
 
 /** In which state a rollout offers nothing to a device, in words; null when it offers. */
-export function haltOf(rollout: PlannedRollout, device: Pick<Device, "orgId" | "os" | "arch">): string | null {
+export function haltOf(rollout: PlannedRollout, device: Pick<Device, "orgId" | "os" | "arch" | "libc">): string | null {
   if (rollout.state !== "running") return rollout.state;
-  for (const part of partsOfDevice(device)) {
+  for (const part of partsOfDevice({ orgId: device.orgId, platform: platformOf(device) })) {
     const reason = rollout.haltedParts.get(partKey(part));
     if (reason !== undefined) return `halted for ${nameOfPart(part)}: ${reason}`;
   }

@@ -29,6 +29,12 @@ describe("a manifest", () => {
       false,
     ],
     ["names a platform twice", signNote(line({ artifacts: [artifact, artifact] }), signer), false],
+    [
+      "names a libc of Windows",
+      signNote(line({ artifacts: [{ ...artifact, os: "windows", libc: "musl" }] }), signer),
+      false,
+    ],
+    ["names an unknown libc", signNote(line({ artifacts: [{ ...artifact, libc: "uclibc" }] }), signer), false],
     ["names no file", signNote(line({ artifacts: [] }), signer), false],
     ["is of no component", signNote(line({ component: "kernel" }), signer), false],
     ["is no version", signNote(line({ version: "latest" }), signer), false],
@@ -47,6 +53,18 @@ describe("a manifest", () => {
     const text = line({ artifacts: [artifact, { ...artifact, name: "other" }] });
     expect(() => openManifest(signNote(text, signer), [signer], now, false)).toThrow(
       "names two files for linux/amd64: agent-linux-amd64 and other",
+    );
+  });
+
+  it("has a file for each C library of a system", () => {
+    const musl = { ...artifact, libc: "musl", name: "agent-linux-amd64-musl" };
+    const { manifest } = openManifest(line({ artifacts: [artifact, musl] }), [], now, true);
+    expect(manifest.artifacts.map(({ name, libc }) => [name, libc])).toEqual([
+      ["agent-linux-amd64", "gnu"],
+      ["agent-linux-amd64-musl", "musl"],
+    ]);
+    expect(() => openManifest(line({ artifacts: [musl, musl] }), [], now, true)).toThrow(
+      "two files for linux/amd64/musl",
     );
   });
 
@@ -87,11 +105,27 @@ describe("a version", () => {
 });
 
 describe("checksums.txt", () => {
+  it("names a program for musl by its ending", () => {
+    const libcOf = (name: string) => [...parseChecksums(`${"a".repeat(64)}  ${name}\n`).values()].flat()[0]?.libc;
+    expect(["muster-agent-linux-amd64-musl", "agent_linux_arm64_musl", "agent-linux-amd64"].map(libcOf)).toEqual([
+      "musl",
+      "musl",
+      "gnu",
+    ]);
+    expect(libcOf("muster-agent-windows-amd64-musl.exe")).toBeUndefined();
+  });
+
   it("lists the binaries by component and platform; other files are ignored", () => {
     const text = `${"A".repeat(64)}  muster-agent-linux-amd64\n${"b".repeat(64)} *watchdog_windows_386.exe\n${"c".repeat(64)}  README.md\n`;
     expect([...parseChecksums(text)]).toEqual([
-      ["agent", [{ os: "linux", arch: "amd64", name: "muster-agent-linux-amd64", sha256: "a".repeat(64) }]],
-      ["watchdog", [{ os: "windows", arch: "386", name: "watchdog_windows_386.exe", sha256: "b".repeat(64) }]],
+      [
+        "agent",
+        [{ os: "linux", arch: "amd64", libc: "gnu", name: "muster-agent-linux-amd64", sha256: "a".repeat(64) }],
+      ],
+      [
+        "watchdog",
+        [{ os: "windows", arch: "386", libc: "gnu", name: "watchdog_windows_386.exe", sha256: "b".repeat(64) }],
+      ],
     ]);
   });
 });

@@ -1,6 +1,6 @@
 import { NoteError, type NoteVerifier, openNote, parseVerifier } from "@muster/kit";
 import { z } from "zod";
-import { architectures, components, isSupported, systems } from "./component.ts";
+import { architectures, components, isSupported, libcs, platformOf, systems } from "./component.ts";
 import { parseVersion } from "./version.ts";
 
 /** Largest binary, in bytes. */
@@ -21,10 +21,12 @@ const file = z.object({
   name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._+-]{0,199}$/),
 });
 
-const artifact = file.extend({ os: z.enum(systems), arch: z.enum(architectures) });
+const artifact = file.extend({ os: z.enum(systems), arch: z.enum(architectures), libc: z.enum(libcs).default("gnu") });
 /** A manifest may have files for systems that no agent of the platform runs on. */
 const platform = z.string().regex(/^[A-Za-z0-9_-]{1,50}$/);
-const listed = file.extend({ os: platform, arch: platform });
+const listed = file
+  .extend({ os: platform, arch: platform, libc: z.enum(libcs).optional() })
+  .refine(({ os, libc }) => libc !== "musl" || os === "linux", { path: ["libc"], error: "musl is for linux alone" });
 
 const shape = z.object({
   version,
@@ -38,7 +40,8 @@ const shape = z.object({
   artifacts: z.array(listed).min(1).max(artifactsMax),
 });
 
-export type ManifestArtifact = z.output<typeof artifact>;
+/** A file of a release; `libc` absent: gnu. */
+export type ManifestArtifact = z.input<typeof artifact>;
 export type Manifest = Omit<z.output<typeof shape>, "artifacts"> & { artifacts: ManifestArtifact[] };
 /** A file that is not registered, and why. */
 export type Skipped = { asset: string; reason: string };
@@ -109,9 +112,9 @@ export function openManifest(
 /** Platforms with more than one file, each with the names of its files. */
 export function namedTwice(artifacts: readonly ManifestArtifact[] | readonly Omit<ManifestArtifact, "size">[]) {
   const names = new Map<string, string[]>();
-  for (const { os, arch, name } of artifacts) {
-    const key = `${os}/${arch}`;
-    names.set(key, [...(names.get(key) ?? []), name]);
+  for (const artifact of artifacts) {
+    const key = platformOf(artifact);
+    names.set(key, [...(names.get(key) ?? []), artifact.name]);
   }
   return [...names].filter(([, each]) => each.length > 1).map(([of, each]) => ({ platform: of, names: each }));
 }

@@ -58,7 +58,7 @@ export type Part = Counters & {
   isHalted: boolean;
 };
 
-/** Offers that may be made now to the devices of one organization, or of one os/arch. */
+/** Offers that may be made now to the devices of one organization, or of one platform. */
 export function partBudgetOf(kind: "guard" | "staged", part: Part, ramp: Ramp): number {
   if (part.isHalted) return 0;
   const isAlone = ramp.firstDeviceAlone && kind === "staged" && part.kind === "platform" && !part.firstEnded;
@@ -81,10 +81,10 @@ export function isNextWaveDue(of: {
 }
 
 /** The parts of a rollout that a device belongs to. */
-export function partsOfDevice({ orgId, os, arch }: { orgId: string; os: string; arch: string }) {
+export function partsOfDevice({ orgId, platform }: { orgId: string; platform: string }) {
   return [
     { kind: "organization" as const, name: orgId },
-    { kind: "platform" as const, name: `${os}/${arch}` },
+    { kind: "platform" as const, name: platform },
   ];
 }
 

@@ -24,6 +24,7 @@ export type ArtifactRow = {
   release_id: string;
   os: string;
   arch: string;
+  libc: string;
   name: string;
   size: number;
   sha256: string;
@@ -50,9 +51,9 @@ export async function insertRelease(
     ON CONFLICT (component, version) DO NOTHING`);
   if (inserted === 0) return false;
   await tx.execute(sql`
-    INSERT INTO artifact (release_id, os, arch, name, size, sha256, source_url, stored)
+    INSERT INTO artifact (release_id, os, arch, libc, name, size, sha256, source_url, stored)
     SELECT ${release.id}::uuid, * FROM unnest(${artifacts.map(({ os }) => os)}::text[],
-      ${artifacts.map(({ arch }) => arch)}::text[], ${artifacts.map(({ name }) => name)}::text[],
+      ${artifacts.map(({ arch }) => arch)}::text[], ${artifacts.map(({ libc }) => libc)}::text[], ${artifacts.map(({ name }) => name)}::text[],
       ${artifacts.map(({ size }) => size)}::bigint[], ${artifacts.map(({ sha256 }) => sha256)}::text[],
       ${artifacts.map(({ source_url }) => source_url)}::text[], ${artifacts.map(({ stored }) => stored)}::boolean[])`);
   return true;
@@ -73,8 +74,8 @@ export async function lockRelease(tx: Tx, id: string): Promise<ReleaseRow | null
 
 export function artifactsOf(tx: Tx, releaseIds: readonly string[]): Promise<ArtifactRow[]> {
   return tx.query<ArtifactRow>(sql`
-    SELECT release_id, os, arch, name, size, sha256, source_url, stored FROM artifact
-    WHERE release_id = ANY (${releaseIds}::uuid[]) ORDER BY release_id, os, arch`);
+    SELECT release_id, os, arch, libc, name, size, sha256, source_url, stored FROM artifact
+    WHERE release_id = ANY (${releaseIds}::uuid[]) ORDER BY release_id, os, arch, libc`);
 }
 
 /** Counters of a component's signed manifests, yanked releases left out. */
@@ -142,8 +143,8 @@ const listedColumns = sql`t.*,
   (SELECT sum(r.in_flight)::int FROM rollout r WHERE r.release_id = t.id) AS in_flight,
   (SELECT sum(r.succeeded)::int FROM rollout r WHERE r.release_id = t.id) AS succeeded,
   (SELECT sum(r.failed)::int FROM rollout r WHERE r.release_id = t.id) AS failed,
-  coalesce((SELECT jsonb_agg(jsonb_build_object('os', a.os, 'arch', a.arch, 'name', a.name, 'size', a.size, 'sha256', a.sha256,
-                                                'stored', a.stored) ORDER BY a.os, a.arch)
+  coalesce((SELECT jsonb_agg(jsonb_build_object('os', a.os, 'arch', a.arch, 'libc', a.libc, 'name', a.name, 'size', a.size, 'sha256', a.sha256,
+                                                'stored', a.stored) ORDER BY a.os, a.arch, a.libc)
             FROM artifact a WHERE a.release_id = t.id), '[]') AS artifacts`;
 
 /** Newest first. `who` is the service itself: counters belong to rollouts, which callers cannot see. */

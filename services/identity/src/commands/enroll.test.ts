@@ -64,6 +64,7 @@ const fields = (hardwareId = "") => ({
   hostname: "HOST",
   os: "linux",
   arch: "amd64",
+  libc: "",
   agentVersion: "1.0.0",
   watchdogVersion: "",
   hardwareId,

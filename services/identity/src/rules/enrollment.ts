@@ -5,6 +5,8 @@ export type AgentFields = {
   hostname: string;
   os: string;
   arch: string;
+  /** Empty when the agent does not report it. */
+  libc: string;
   agentVersion: string;
   watchdogVersion: string;
   hardwareId: string;

@@ -26,7 +26,7 @@ async function updating(component = "agent") {
   const id = await fleet.device(orgId);
   const beat = async (agentVersion: string, change: Partial<ReceivedHeartbeat> = {}) => {
     const said = { watchdogVersion: "1.0.0", helperVersion: null, updateEnded: false, knownVersion: 0 };
-    const machine = { hostname: null, os: null, arch: null };
+    const machine = { hostname: null, os: null, arch: null, libc: null };
     const heartbeat = {
       ...machine,
       deviceId: id,

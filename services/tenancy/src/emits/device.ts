@@ -54,6 +54,7 @@ function eventData(row: DeviceRow): Record<string, unknown> {
     hostname: row.hostname,
     os: row.os,
     arch: row.arch,
+    libc: row.libc,
     agentVersion: row.agent_version,
     watchdogVersion: row.watchdog_version,
     helperVersion: row.helper_version,

@@ -20,6 +20,7 @@ export function deviceMessage(row: DeviceRow): Device {
     hostname: row.hostname,
     os: row.os,
     arch: row.arch,
+    libc: row.libc ?? "",
     agentVersion: row.agent_version,
     watchdogVersion: row.watchdog_version ?? "",
     helperVersion: row.helper_version ?? "",

@@ -30,7 +30,7 @@ const startMs = Date.UTC(2026, 0, 1);
 async function agent() {
   const { orgId } = await fleet.tenant();
   const id = await fleet.device(orgId, { hostname: "web-1" });
-  const said = { agentVersion: "1.0.0", watchdogVersion: null, helperVersion: null, os: null, arch: null };
+  const said = { agentVersion: "1.0.0", watchdogVersion: null, helperVersion: null, os: null, arch: null, libc: null };
   const heartbeat: ReceivedHeartbeat = {
     ...{ deviceId: id, orgId, ...said, hostname: "web-1", updateEnded: false, knownVersion: 0 },
     ...{ reportedJson: null, clientAddress: null, meta },
@@ -62,12 +62,14 @@ async function announced(id: string) {
 describe("the facts of a heartbeat", () => {
   it("are in the record, with one event and one audit row of the agent for all of them", async () => {
     const { id, beat, device } = await agent();
-    await beat(1, { hostname: "web-2", os: "windows", arch: "arm64", agentVersion: "2.0.0", helperVersion: "3.0.0" });
-    const expected = { hostname: "web-2", os: "windows", arch: "arm64", agentVersion: "2.0.0", helperVersion: "3.0.0" };
+    const versions = { agentVersion: "2.0.0", helperVersion: "3.0.0" };
+    await beat(1, { hostname: "web-2", os: "windows", arch: "arm64", libc: "musl", ...versions });
+    const expected = { hostname: "web-2", os: "windows", arch: "arm64", libc: "musl", ...versions };
     expect(await device()).toMatchObject(expected);
     await beat(2, { hostname: "web-2", agentVersion: "2.0.0" });
     expect(await device()).toMatchObject(expected);
-    const before = { hostname: "web-1", os: "linux", arch: "amd64", agentVersion: "1.0.0", helperVersion: null };
+    const machine = { hostname: "web-1", os: "linux", arch: "amd64", libc: null };
+    const before = { ...machine, agentVersion: "1.0.0", helperVersion: null };
     const changes = { changedFields: Object.keys(before), changes: { before, after: expected } };
     expect(await announced(id)).toEqual({
       types: ["device.updated"],
@@ -103,13 +105,16 @@ describe("the facts of a heartbeat", () => {
     expect(await device()).toMatchObject({ hostname: "web-9" });
   });
 
-  it.each([{ os: "plan9" }, { arch: "mips" }, { hostname: "a\u202eb" }, { hostname: "x".repeat(256) }])(
-    "are refused when impossible: %j",
-    async (change) => {
-      const { orgId } = await fleet.tenant();
-      const heartbeats = [{ deviceId: await fleet.device(orgId), orgId, agentVersion: "1.0.0", ...change }];
-      const client = presence.client(PresenceService, callers.service("gateway"));
-      expect(await outcome(client.recordHeartbeats({ heartbeats }))).toBe("validation_failed heartbeats");
-    },
-  );
+  it.each([
+    { os: "plan9" },
+    { arch: "mips" },
+    { libc: "uclibc" },
+    { hostname: "a\u202eb" },
+    { hostname: "x".repeat(256) },
+  ])("are refused when impossible: %j", async (change) => {
+    const { orgId } = await fleet.tenant();
+    const heartbeats = [{ deviceId: await fleet.device(orgId), orgId, agentVersion: "1.0.0", ...change }];
+    const client = presence.client(PresenceService, callers.service("gateway"));
+    expect(await outcome(client.recordHeartbeats({ heartbeats }))).toBe("validation_failed heartbeats");
+  });
 });

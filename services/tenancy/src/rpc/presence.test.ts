@@ -33,6 +33,7 @@ const beat = (deviceId: string, orgId: string, change: Partial<ReceivedHeartbeat
   hostname: null,
   os: null,
   arch: null,
+  libc: null,
   updateEnded: false,
   knownVersion: 0,
   reportedJson: null,

@@ -10,7 +10,7 @@ import type {
 import { callContext } from "@muster/rpc";
 import { beginUpdates, endUpdates } from "../commands/begin-updates.ts";
 import { type ReceivedHeartbeat, recordHeartbeats } from "../commands/record-heartbeats.ts";
-import { deviceArchitectures, deviceSystems, isHostname, updateStates } from "../rules/device.ts";
+import { deviceArchitectures, deviceLibcs, deviceSystems, isHostname, updateStates } from "../rules/device.ts";
 import type { MetricSink } from "../rules/metric-hours.ts";
 import { maxReportedBytes } from "../rules/presence.ts";
 import { storeUpdateStates } from "../store/presence.ts";
@@ -134,9 +134,14 @@ function heartbeatOf(message: Heartbeat): ReceivedHeartbeat {
 }
 
 /** What the agent reports of its machine; null when one of the values is impossible. */
-function machineFacts({ hostname, os, arch }: Heartbeat): Pick<ReceivedHeartbeat, "hostname" | "os" | "arch"> | null {
+function machineFacts({
+  hostname,
+  os,
+  arch,
+  libc,
+}: Heartbeat): Pick<ReceivedHeartbeat, "hostname" | "os" | "arch" | "libc"> | null {
   const isListed = (value: string, list: readonly string[]) => value === "" || list.includes(value);
-  if (!isListed(os, deviceSystems) || !isListed(arch, deviceArchitectures)) return null;
+  if (!isListed(os, deviceSystems) || !isListed(arch, deviceArchitectures) || !isListed(libc, deviceLibcs)) return null;
   if (hostname !== "" && !isHostname(hostname)) return null;
-  return { hostname: hostname || null, os: os || null, arch: arch || null };
+  return { hostname: hostname || null, os: os || null, arch: arch || null, libc: libc || null };
 }

@@ -9,6 +9,7 @@ const valid = {
   hostname: "WS-042",
   os: "windows",
   arch: "amd64",
+  libc: "",
   agentVersion: "1.4.0",
   watchdogVersion: "",
   hardwareId: "",
@@ -36,6 +37,7 @@ describe("a new device", () => {
     expect(device).toEqual({
       ...valid,
       siteId: null,
+      libc: null,
       watchdogVersion: null,
       hardwareId: null,
       serialNumber: null,

@@ -3,6 +3,8 @@ import { type Checks, checks } from "./fields.ts";
 
 export const deviceSystems = ["windows", "linux", "darwin"] as const;
 export const deviceArchitectures = ["amd64", "arm64", "386"] as const;
+/** C libraries of Linux machines, by which programs are built. */
+export const deviceLibcs = ["gnu", "musl"] as const;
 export const updateStates = ["current", "behind", "ahead", "failed"] as const;
 export const deviceStatuses = ["online", "offline", "updating", "decommissioned", "quarantined"] as const;
 
@@ -17,6 +19,7 @@ export type NewDevice = {
   hostname: string;
   os: (typeof deviceSystems)[number];
   arch: (typeof deviceArchitectures)[number];
+  libc: (typeof deviceLibcs)[number] | null;
   agentVersion: string;
   watchdogVersion: string | null;
   hardwareId: string | null;
@@ -33,6 +36,7 @@ export type DeviceInput = {
   hostname: string;
   os: string;
   arch: string;
+  libc: string;
   agentVersion: string;
   watchdogVersion: string;
   hardwareId: string;
@@ -59,6 +63,7 @@ export function newDevice(input: DeviceInput): NewDevice {
     hostname: hostnameField(input.hostname, check),
     os: check.oneOf("os", input.os, deviceSystems),
     arch: check.oneOf("arch", input.arch, deviceArchitectures),
+    libc: input.libc === "" ? null : check.oneOf("libc", input.libc, deviceLibcs),
     agentVersion: check.text("agentVersion", input.agentVersion, 50),
     watchdogVersion: optionalText("watchdogVersion", input.watchdogVersion, 50, check),
     hardwareId: optionalText("hardwareId", input.hardwareId, 255, check),

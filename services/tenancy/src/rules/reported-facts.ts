@@ -1,5 +1,13 @@
 /** Fields of a device's record that its agent reports. */
-export const factFields = ["hostname", "os", "arch", "agentVersion", "watchdogVersion", "helperVersion"] as const;
+export const factFields = [
+  "hostname",
+  "os",
+  "arch",
+  "libc",
+  "agentVersion",
+  "watchdogVersion",
+  "helperVersion",
+] as const;
 export type FactField = (typeof factFields)[number];
 export type ReportedFacts = Record<FactField, string | null>;
 
@@ -12,6 +20,7 @@ export type FactColumns = {
   agent_hostname: string | null;
   os: string;
   arch: string;
+  libc: string | null;
   agent_version: string;
   watchdog_version: string | null;
   helper_version: string | null;
@@ -26,6 +35,7 @@ export function factsOfRow(row: FactColumns): ReportedFacts {
     hostname: row.hostname,
     os: row.os,
     arch: row.arch,
+    libc: row.libc,
     agentVersion: row.agent_version,
     watchdogVersion: row.watchdog_version,
     helperVersion: row.helper_version,

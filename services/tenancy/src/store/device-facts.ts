@@ -14,6 +14,7 @@ export type DeviceFacts = {
   hostname: string;
   os: string;
   arch: string;
+  libc: string;
   agentVersion: string;
   watchdogVersion: string;
   helperVersion: string;
@@ -24,7 +25,7 @@ export type DeviceFacts = {
 
 const columns = sql`id, version, partner_id AS "partnerId", org_id AS "orgId", coalesce((${shownSite})::text, '') AS "siteId", status,
   hostname, ARRAY(SELECT m.group_id FROM device_group_members m WHERE m.device_id = devices.id ORDER BY m.group_id)::text[] AS "groupIds",
-  os, arch, agent_version AS "agentVersion", coalesce(watchdog_version, '') AS "watchdogVersion",
+  os, arch, coalesce(libc, '') AS libc, agent_version AS "agentVersion", coalesce(watchdog_version, '') AS "watchdogVersion",
   coalesce(helper_version, '') AS "helperVersion", auto_update_enabled AS "autoUpdateEnabled", labels, coalesce(update_state, '') AS "updateState"`;
 
 /** The existing devices with these ids, decommissioned ones included. */

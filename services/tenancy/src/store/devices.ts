@@ -38,7 +38,7 @@ export function deviceColumns({ siteIds }: Caller): Query {
     sql`ARRAY(SELECT m.group_id FROM device_group_members m WHERE m.device_id = devices.id AND ${seen} ORDER BY m.group_id)`;
   const all = groups(sql`true`);
   const seen = siteIds === null ? all : groups(sql`m.group_id IN (SELECT g.id FROM device_groups g)`);
-  return sql`id, org_id, partner_id, ${shownSite} AS site_id, hostname, agent_hostname, os, arch, agent_version, watchdog_version, helper_version,
+  return sql`id, org_id, partner_id, ${shownSite} AS site_id, hostname, agent_hostname, os, arch, libc, agent_version, watchdog_version, helper_version,
     announced_facts,
     updating_component, updating_version, update_state, status, hardware_id, serial_number, last_seen_at, host(last_ip_address) AS last_ip_address, auto_update_enabled, version, created_at,
     updated_at, labels, quarantine_reason, reported, enrollment_key_id, ${all} AS group_ids, ${seen} AS seen_group_ids`;
@@ -101,11 +101,11 @@ export async function insertDevice(
   return writtenRow(
     tx,
     sql`
-      INSERT INTO devices (id, org_id, partner_id, site_id, hostname, agent_hostname, os, arch, agent_version, watchdog_version, status,
+      INSERT INTO devices (id, org_id, partner_id, site_id, hostname, agent_hostname, os, arch, libc, agent_version, watchdog_version, status,
                            hardware_id, serial_number, labels, quarantine_reason, hardware_shared, enrollment_key_id, created_at,
                            updated_at)
       VALUES (${device.id}, ${device.orgId}, ${device.partnerId}, ${device.siteId}, ${device.hostname}, ${device.hostname}, ${device.os},
-              ${device.arch}, ${device.agentVersion}, ${device.watchdogVersion}, ${device.status}, ${device.hardwareId},
+              ${device.arch}, ${device.libc}, ${device.agentVersion}, ${device.watchdogVersion}, ${device.status}, ${device.hardwareId},
               ${device.serialNumber}, ${JSON.stringify(device.labels)}::jsonb, ${device.quarantineReason}, ${device.shared},
               ${device.enrollmentKeyId}, ${now}, ${now})
       RETURNING ${deviceColumns(caller)}`,
@@ -199,6 +199,7 @@ export function enrolledFields(row: DeviceRow): Record<string, unknown> {
     ...deviceFields(row),
     os: row.os,
     arch: row.arch,
+    ...(row.libc === null ? {} : { libc: row.libc }),
     agentVersion: row.agent_version,
     watchdogVersion: row.watchdog_version,
     hardwareId: row.hardware_id,

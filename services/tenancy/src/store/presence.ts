@@ -14,6 +14,7 @@ export type Heartbeat = {
   hostname: string | null;
   os: string | null;
   arch: string | null;
+  libc: string | null;
   updateEnded: boolean;
   /** Version of the row that the update decision used; 0 when none. */
   knownVersion: number;
@@ -41,7 +42,7 @@ export async function planByKey(tx: Tx): Promise<void> {
   await tx.execute(sql`SELECT set_config('enable_seqscan', 'off', true)`);
 }
 
-const seenColumns = sql`id, org_id, status, hostname, agent_hostname, os, arch, announced_facts, agent_version, watchdog_version, helper_version, updating_component,
+const seenColumns = sql`id, org_id, status, hostname, agent_hostname, os, arch, libc, announced_facts, agent_version, watchdog_version, helper_version, updating_component,
   updating_version, version, host(last_ip_address) AS last_ip_address, last_seen_at`;
 
 /**
@@ -98,7 +99,7 @@ export async function writeHeartbeat(
     UPDATE devices
     SET last_seen_at = clock_timestamp(), status = ${status}, agent_version = ${facts.agentVersion},
         watchdog_version = ${facts.watchdogVersion}, helper_version = ${facts.helperVersion},
-        hostname = ${facts.hostname}, os = ${facts.os}, arch = ${facts.arch},
+        hostname = ${facts.hostname}, os = ${facts.os}, arch = ${facts.arch}, libc = ${facts.libc},
         agent_hostname = coalesce(${heartbeat.hostname}, agent_hostname), announced_facts = ${announcedJson}::jsonb,
         updating_component = CASE WHEN ${status} = 'updating' THEN updating_component END,
         updating_version = CASE WHEN ${status} = 'updating' THEN updating_version END,

@@ -21,9 +21,9 @@ export function AgentDownloads() {
       <label>
         System{" "}
         <select value={chosen} onChange={({ target }) => choose(Number(target.value))}>
-          {data.data.map(({ os, arch }, index) => (
-            <option key={`${os} ${arch}`} value={index}>
-              {os} {arch}
+          {data.data.map(({ os, arch, libc }, index) => (
+            <option key={`${os} ${arch} ${libc}`} value={index}>
+              {os} {arch} {libc === "musl" ? "(musl)" : ""}
             </option>
           ))}
         </select>
