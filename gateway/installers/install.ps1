@@ -76,7 +76,7 @@ function Install-MusterAgent {
             if (Test-Path $link) { (Get-Item $link).Delete() }
             New-Item -ItemType Junction -Path $link -Target $target | Out-Null
         }
-        @{ url = $url; programFolder = $program; stateFolder = $state; eventLogs = 'none' } |
+        @{ url = $url; programFolder = $program; stateFolder = $state } |
             ConvertTo-Json | Set-Content -Encoding ASCII $config
         Set-Content -NoNewline -Encoding ASCII (Join-Path $state 'enrollment.key') $key
         schtasks /Create /F /TN $task /RU SYSTEM /SC ONSTART /TR "`"$program\watchdog\muster-agent.exe`" supervise" | Out-Null

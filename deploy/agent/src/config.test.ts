@@ -22,7 +22,7 @@ describe("a config file", () => {
       url: "https://muster.example",
       programFolder: folder,
       stateFolder: join(folder, "state"),
-      eventLogs: "journal",
+      eventLogs: "system",
       service: true,
     });
   });
@@ -38,6 +38,8 @@ describe("a config file", () => {
     ["{", "is not JSON"],
     ['{"url": "https://a.example", "rootKeys": ["x"]}', '"rootKeys": not a verifier key'],
     ['{"url": "https://a.example", "eventLogs": {"file": "syslog"}}', '"eventLogs" must be'],
+    ['{"url": "https://a.example", "heartbeatSeconds": 0}', '"heartbeatSeconds" must be a number from 1 to 3600'],
+    ['{"url": "https://a.example", "rotateTokenDays": "x"}', '"rotateTokenDays" must be a number from 0 to 365'],
     ['{"url": "https://a.example", "logLevel": "all"}', '"logLevel" must be one of debug, info, warn, error'],
   ])("%s is refused with exit code 3, in one line", (text, message) => {
     const refused = () => read(text);

@@ -15,14 +15,19 @@ export type Config = {
   caFile: string | null;
   /** Lowest level of the agent's own log that is sent. */
   logLevel: "debug" | "info" | "warn" | "error";
-  /** Where event logs come from: journald, a file in the form of syslog, or nowhere. */
-  eventLogs: "journal" | "none" | { file: string };
+  /**
+   * Where event logs come from: the system (journald, the unified log of a Mac, the event log of Windows), a file in
+   * the form of syslog, or nowhere.
+   */
+  eventLogs: "system" | "none" | { file: string };
   /** Labels of the device, sent with the enrollment. */
   labels: Record<string, string>;
   /** Verifier keys of release manifests, instead of those that were built in. */
   rootKeys: string[];
   /** Seconds between heartbeats that replace the platform's; null for the platform's. */
   heartbeatSeconds: number | null;
+  /** Days after which the token is exchanged; 0: never. */
+  rotateTokenDays: number;
   /** Whether a service manager starts the watchdog again. */
   service: boolean;
 };
@@ -38,6 +43,7 @@ const fields = [
   "labels",
   "rootKeys",
   "heartbeatSeconds",
+  "rotateTokenDays",
   "service",
 ];
 
@@ -92,7 +98,8 @@ function parseConfig(file: string, json: unknown, errors: string[]): Config {
     eventLogs: eventLogsIn(members.eventLogs, errors),
     labels: labelsIn(members.labels, errors),
     rootKeys: keysIn(members.rootKeys, errors),
-    heartbeatSeconds: secondsIn(members.heartbeatSeconds, errors),
+    heartbeatSeconds: numberIn(members, "heartbeatSeconds", { least: 1, most: 3_600 }, errors),
+    rotateTokenDays: numberIn(members, "rotateTokenDays", { least: 0, most: 365 }, errors) ?? 30,
     service: members.service !== false,
   };
 }
@@ -109,11 +116,11 @@ function urlIn(text: string, errors: string[]): string {
 export const isLoopback = (host: string): boolean => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(host);
 
 function eventLogsIn(value: unknown, errors: string[]): Config["eventLogs"] {
-  if (value === undefined || value === "journal") return "journal";
+  if (value === undefined || value === "system" || value === "journal") return "system";
   if (value === "none") return "none";
   const file = (value as { file?: unknown } | null)?.file;
   if (typeof file === "string" && file.startsWith("/")) return { file };
-  errors.push('"eventLogs" must be "journal", "none" or {"file": "/path"}');
+  errors.push('"eventLogs" must be "system", "none" or {"file": "/path"}');
   return "none";
 }
 
@@ -138,10 +145,16 @@ function keysIn(value: unknown, errors: string[]): string[] {
   return keys;
 }
 
-function secondsIn(value: unknown, errors: string[]): number | null {
+function numberIn(
+  members: Readonly<Record<string, unknown>>,
+  name: string,
+  { least, most }: { least: number; most: number },
+  errors: string[],
+): number | null {
+  const value = members[name];
   if (value === undefined || value === null) return null;
-  if (typeof value === "number" && value >= 1 && value <= 3_600) return value;
-  errors.push('"heartbeatSeconds" must be a number from 1 to 3600');
+  if (typeof value === "number" && value >= least && value <= most) return value;
+  errors.push(`"${name}" must be a number from ${least} to ${most}`);
   return null;
 }
 

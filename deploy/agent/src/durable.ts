@@ -9,13 +9,18 @@ export function writeDurably(path: string, text: string, mode = 0o600): void {
   fs.rmSync(partial, { force: true });
   const file = fs.openSync(partial, "wx", mode);
   try {
-    fs.writeSync(file, text);
+    writeAll(file, Buffer.from(text));
     fs.fsyncSync(file);
   } finally {
     fs.closeSync(file);
   }
   fs.renameSync(partial, path);
   syncFolder(dirname(path));
+}
+
+/** Near the end of a disk a call writes less than it was given, and the next one fails. */
+function writeAll(file: number, bytes: Buffer): void {
+  for (let at = 0; at < bytes.length; ) at += fs.writeSync(file, bytes, at);
 }
 
 /** Stores that a name is there, or no longer is. */
@@ -54,6 +59,15 @@ export function linkTarget(link: string): string | null {
     return fs.readlinkSync(link);
   } catch {
     return null;
+  }
+}
+
+/** The text of a file; empty when there is none, or it cannot be read. */
+export function textIn(path: string): string {
+  try {
+    return fs.readFileSync(path, "utf8");
+  } catch {
+    return "";
   }
 }
 

@@ -1,5 +1,6 @@
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { codeOf } from "@muster/kit/agent";
+import { textIn } from "./durable.ts";
 import { AgentError, exitCodes } from "./exit-codes.ts";
 
 /** A process by its id and the moment of its start: an id alone is used again. */
@@ -27,7 +28,7 @@ export const isRunning = ({ pid, started }: ProcessId): boolean => startOf(pid) 
 
 /** The running process that holds a lock; null when none does. */
 export function holderOf(path: string): ProcessId | null {
-  const [pid, started = ""] = readText(path).split(" ");
+  const [pid, started = ""] = textIn(path).split(" ");
   const holder = { pid: Number(pid), started: started.trim() };
   return holder.pid > 0 && isRunning(holder) ? holder : null;
 }
@@ -73,12 +74,4 @@ function removeStale(path: string): void {
   }
   if (holderOf(aside) !== null) linked(aside, path);
   rmSync(aside, { force: true });
-}
-
-function readText(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return "";
-  }
 }

@@ -1,11 +1,17 @@
+import { createHash } from "node:crypto";
 import fs from "node:fs";
 import type { AgentIdentity } from "@muster/agent";
 import { messageOf } from "@muster/kit/agent";
 import { version } from "./build-info.ts";
-import { readStored, writeDurably } from "./durable.ts";
+import { readStored, textIn, writeDurably } from "./durable.ts";
 import { AgentError, exitCodes } from "./exit-codes.ts";
 import { machineFacts } from "./hosts/machine-facts.ts";
 import type { Paths } from "./paths.ts";
+
+/** `enrolledWith` is the digest of the key of its enrollment. */
+type StoredIdentity = AgentIdentity & { enrolledWith?: string };
+
+const nobody = { agentId: null, orgId: null, token: null, intervalSeconds: null };
 
 export type IdentityFile = { identity: AgentIdentity; save(): void };
 
@@ -16,21 +22,29 @@ export type IdentityFile = { identity: AgentIdentity; save(): void };
 export function openIdentity(paths: Paths): IdentityFile {
   prepareFolder(paths.stateFolder);
   const exists = fs.existsSync(paths.identity);
-  const stored = readStored<AgentIdentity>(paths.identity);
+  const stored = readStored<StoredIdentity>(paths.identity);
   if (exists && stored === null) {
     throw new AgentError(exitCodes.disk, `${paths.identity} is damaged: enroll again with "muster-agent enroll"`);
   }
+  const enrolledWith = digestOfKey(paths.enrollmentKey);
+  // Another key is another enrollment; the same one is of an enrollment whose first heartbeat was not noted.
+  const isAnother = enrolledWith !== null && stored !== null && stored.enrolledWith !== enrolledWith;
   const watchdog = readStored<{ version: string }>(paths.alive.watchdog)?.version;
-  const identity: AgentIdentity = {
-    agentId: null,
-    orgId: null,
-    token: null,
-    intervalSeconds: null,
+  const identity: StoredIdentity = {
+    ...nobody,
     ...stored,
+    ...(isAnother ? { ...nobody, oldToken: undefined } : {}),
+    ...(enrolledWith === null ? {} : { enrolledWith }),
     ...machineFacts(paths.machine),
     versions: { agent: version, ...(watchdog === undefined ? {} : { watchdog }) },
   };
   return { identity, save: () => writeDurably(paths.identity, JSON.stringify(identity)) };
+}
+
+/** Of the key and of what makes its use another one; null when there is no key. */
+function digestOfKey(path: string): string | null {
+  const text = textIn(path).trim();
+  return text === "" ? null : createHash("sha256").update(text).digest("hex");
 }
 
 /** The state folder is this user's own: nobody else reads or replaces what is in it. */

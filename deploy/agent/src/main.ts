@@ -1,7 +1,7 @@
 import { createStopping } from "@muster/agent";
 import { versionLine } from "./build-info.ts";
 import { configFile, readConfig } from "./config.ts";
-import { AgentError, exitCodes } from "./exit-codes.ts";
+import { AgentError, diskError, exitCodes } from "./exit-codes.ts";
 
 const usage = `Usage: muster-agent COMMAND [--config FILE]
 
@@ -59,7 +59,8 @@ async function main(args: readonly string[]): Promise<number> {
 
 main(process.argv.slice(2)).then(
   (code) => process.exit(code),
-  (error: unknown) => {
+  (thrown: unknown) => {
+    const error = diskError(thrown) ?? thrown;
     const text = error instanceof AgentError ? error.message : String((error as Error).stack ?? error);
     process.stderr.write(`muster-agent: ${text}\n`);
     process.exit(error instanceof AgentError ? error.exitCode : exitCodes.failed);

@@ -21,7 +21,8 @@ export const isVersion = (text: string): boolean => versionForm.test(text) && !t
  *     <state>/alive.json, watchdog.json              the version that works: of the agent, of the watchdog
  *     <state>/status.json                            what `muster-agent status` shows
  *     <state>/machine.json                           ids that root alone can read, read by the installer
- *     <state>/enrollment.key                         key of the next enrollment, removed after it
+ *     <state>/enrollment.key                         key of the next enrollment, and a line that makes it another one
+ *                                                    than the last; removed after it
  *     <state>/agent.lock, watchdog.lock              process that uses this folder
  *     <state>/spool/events, spool/logs               what waits to be sent
  *     <state>/cursor.json                            how far the system's log was read

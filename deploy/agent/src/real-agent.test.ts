@@ -1,5 +1,16 @@
-import { execFile } from "node:child_process";
-import { appendFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { execFile, spawn } from "node:child_process";
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
@@ -43,11 +54,17 @@ function ran(program: string, args: string[], env: Record<string, string> = {}):
   });
 }
 
-const install = (args = "") => sh(`--root-key '${signer.text}' ${args}`, { MUSTER_ENROLLMENT_KEY: key });
+const install = (args = "", env = {}) =>
+  sh(`--root-key '${signer.text}' ${args}`, { MUSTER_ENROLLMENT_KEY: key, ...env });
 const agent = (...args: string[]) => ran(join(prefix, "current", "muster-agent"), args);
 const inState = (name: string) => join(prefix, "state", name);
 const identity = () => JSON.parse(readFileSync(inState("identity.json"), "utf8")) as AgentIdentity;
 const versions = () => readdirSync(join(prefix, "versions")).map((name) => name.replace(/-[0-9a-f]{12}$/, ""));
+/** Bytes of the download that is not proved yet. */
+function partBytes(): number {
+  const [name = ""] = readdirSync(join(prefix, "versions")).filter((each) => each.endsWith(".unverified"));
+  return statSync(join(prefix, "versions", name, "part"), { throwIfNoEntry: false })?.size ?? 0;
+}
 const reported = (state: string) =>
   until(`a report ${state}`, () => platform.heartbeats.find(({ update }) => update?.state === state), 60_000);
 /** Offers a version, and waits for a heartbeat of it. */
@@ -106,11 +123,51 @@ describe("the pasted line", () => {
     expect(existsSync(join(prefix, "current"))).toBe(false);
   });
 
+  it("gives its key to no program as an argument: every user of a machine can read those", async () => {
+    const [tools, seen] = [join(folder, "tools"), join(folder, "seen")];
+    mkdirSync(tools);
+    const names =
+      "cat chmod cp curl cut dirname find getconf grep gunzip head id ln mkdir mktemp mv rm sed sha256sum sleep stat sync tr uname wc";
+    for (const name of names.split(" ")) {
+      const shim = `#!/bin/sh\nPATH=\${PATH#*:}\necho "${name} $*" >>'${seen}'\nexec ${name} "$@"\n`;
+      writeFileSync(join(tools, name), shim, { mode: 0o755 });
+    }
+    const file = join(folder, "key");
+    writeFileSync(file, key, { mode: 0o600 });
+    const PATH = `${tools}:${process.env.PATH}`;
+    expect((await sh(`--root-key '${signer.text}' --key-file ${file}`, { PATH })).code).toBe(0);
+    expect(platform.enrollments).toMatchObject([{ enrollmentKey: key }]);
+    const lines = readFileSync(seen, "utf8");
+    expect(lines.split("\n").length).toBeGreaterThan(50);
+    expect(lines).not.toContain(key);
+    expect((await ran("ps", ["-eo", "args"])).output).not.toContain(key);
+    for (const name of readdirSync(join(prefix, "state")).filter((each) => each.endsWith(".log"))) {
+      expect(readFileSync(inState(name), "utf8")).not.toContain(key);
+    }
+    expect(existsSync(file)).toBe(false);
+  });
+
+  it.each<[string, string, number, string]>([
+    ["musl", "musl libc (x86_64)", 0, "1.0.0-musl is online"],
+    ["neither glibc nor musl", "uClibc 1.0", 1, "neither glibc nor musl"],
+  ])("takes the program of the system's C library: %s", async (_name, said, expected, message) => {
+    const tools = join(folder, "tools");
+    mkdirSync(tools);
+    for (const name of ["getconf", "ldd"]) {
+      writeFileSync(join(tools, name), `#!/bin/sh\necho "${said}" >&2\nexit 1\n`, { mode: 0o755 });
+    }
+    const musl = publish("1.0.0-musl", scriptOf("1.0.0-musl"), signer, {}, { libc: "musl" });
+    platform.promoted = musl;
+    const { code, output } = await install("", { PATH: `${tools}:${process.env.PATH}` });
+    expect([code, output]).toEqual([expected, expect.stringContaining(message)]);
+    expect(platform.downloads.every(({ url }) => url?.includes("libc=musl"))).toBe(true);
+  });
+
   it("says what to do about a refused key, and a new key ends the wait", async () => {
     platform.answer = (path) =>
       path.endsWith("/enroll") ? { status: 401, body: { code: "enrollment_key_exhausted" } } : null;
     const installing = install();
-    const line = "the enrollment key was used up: run `muster-agent enroll` with a new one";
+    const line = "the enrollment key was used up: run `muster-agent enroll` with a new key";
     await until(
       "the line",
       () => existsSync(inState("agent.log")) && readFileSync(inState("agent.log"), "utf8").includes(line),
@@ -166,7 +223,9 @@ describe("an update on a disk", () => {
     platform.serve = (file, request, response) => {
       const from = Number(/^bytes=(\d+)-$/.exec(request.headers.range ?? "")?.[1] ?? 0);
       response.writeHead(from > 0 ? 206 : 200, { "content-length": file.length - from });
-      response.write(file.subarray(from, from + 50), () => request.socket.destroy());
+      response.write(file.subarray(from, from + 50));
+      // What was not read yet goes with the connection.
+      void until("the bytes on the disk", () => partBytes() > from).then(() => request.socket.destroy());
     };
     platform.offered = publish("1.1.0", scriptOf("1.1.0"), signer);
     expect((await reported("failed")).update?.error).toBe("download_failed");
@@ -195,6 +254,68 @@ describe("an update on a disk", () => {
     await until("the version", () => platform.heartbeats.at(-1)?.agentVersion === "1.1.0");
     expect(platform.enrollments).toHaveLength(1);
   });
+});
+
+it("a clock ten years ahead is reported, and manifests expire by the platform's", async () => {
+  const shim = join(folder, "clock.mjs");
+  const aheadMs = 10 * 365 * 86_400_000;
+  writeFileSync(
+    shim,
+    `const real = Date;
+     globalThis.Date = class extends real {
+       constructor(...args) { super(...(args.length > 0 ? args : [real.now() + ${aheadMs}])); }
+       static now() { return real.now() + ${aheadMs}; }
+     };`,
+  );
+  expect((await install("", { NODE_OPTIONS: `--import=${shim}` })).code).toBe(0);
+  await until("its line", () => platform.logs.some((line) => /clock of this machine is 31536\d{4} s ahead/.test(line)));
+  const at = (minutes: number) => new Date(Date.now() + minutes * 60_000).toISOString();
+  platform.offered = publish("1.1.0", scriptOf("1.1.0"), signer, { expires: at(-1) });
+  expect((await reported("failed")).update?.error).toBe("expired");
+  await updated(publish("1.2.0", scriptOf("1.2.0"), signer, { expires: at(60) }));
+  expect((await agent("status")).output).toMatch(/^clock +31536\d{4} s off/m);
+});
+
+it("enroll says why a new key is refused, by the code of the key, and takes the next one from its file alone", async () => {
+  expect((await install()).code).toBe(0);
+  const file = join(folder, "key");
+  const enroll = () => {
+    writeFileSync(file, key);
+    return agent("enroll", "--key-file", file);
+  };
+  platform.answer = (path) =>
+    path.endsWith("/enroll") ? { status: 401, body: { code: "enrollment_key_expired" } } : null;
+  expect(await enroll()).toEqual({ code: 5, output: expect.stringContaining("the enrollment key has expired") });
+  platform.answer = () => null;
+  expect(await enroll()).toEqual({ code: 0, output: "online\n" });
+  expect([platform.enrollments.length, existsSync(file)]).toEqual([2, false]);
+  expect(await agent("enroll", "--key-file", file)).toMatchObject({
+    code: 2,
+    output: expect.stringContaining("ENOENT"),
+  });
+  writeFileSync(file, "no key");
+  expect(await agent("enroll", "--key-file", file)).toMatchObject({ code: 5 });
+  expect(identity().token).toBe("agt_secret-of-the-device");
+});
+
+it("logs shows the end of its own log, and follows it over a rotation", async () => {
+  expect((await install()).code).toBe(0);
+  const { code, output } = await agent("logs");
+  expect([code, output]).toEqual([0, expect.stringContaining("info agent: online")]);
+  const child = spawn(join(prefix, "current", "muster-agent"), ["logs", "-f"], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let shown = "";
+  child.stdout.on("data", (chunk: Buffer) => (shown += chunk.toString()));
+  await until("the log", () => shown.includes("online"));
+  appendFileSync(inState("agent.log"), "a line that is new\n");
+  await until("the line", () => shown.includes("a line that is new"));
+  renameSync(inState("agent.log"), inState("agent.log.1"));
+  writeFileSync(inState("agent.log"), "the first line of another file\n");
+  await until("the next file", () => shown.includes("the first line of another file"));
+  child.kill("SIGTERM");
+  expect(await new Promise((resolve) => child.on("exit", resolve))).toBe(0);
+  expect(shown.match(/a line that is new/g)).toHaveLength(1);
 });
 
 it("a second agent of the same folder, and a config with a typo, end with one line and a code of their own", async () => {

@@ -15,14 +15,17 @@ import {
 } from "@muster/agent";
 import { messageOf } from "@muster/kit/agent";
 import { version } from "./build-info.ts";
+import { causeOf, isSameCause } from "./causes.ts";
 import type { Config } from "./config.ts";
 import { readStored, writeDurably } from "./durable.ts";
-import { exitCodes } from "./exit-codes.ts";
+import { diskError, exitCodes } from "./exit-codes.ts";
 import { takeLock } from "./folder-lock.ts";
 import type { EventSource } from "./hosts/event-source.ts";
 import { journalSource } from "./hosts/journal.ts";
 import { type RealHost, realHost } from "./hosts/real-host.ts";
 import { syslogFileSource } from "./hosts/syslog-file.ts";
+import { unifiedLogSource } from "./hosts/unified-log.ts";
+import { windowsEventSource } from "./hosts/windows-events.ts";
 import { openIdentity, prepareFolder } from "./identity-file.ts";
 import { replaceWatchdog } from "./install/replace-watchdog.ts";
 import { createLogger, type Logger } from "./logger.ts";
@@ -32,19 +35,6 @@ import { certificates, pinnedRoot } from "./trust.ts";
 
 const spoolBytes = 64 * 1024 * 1024;
 const sourceRetryMs = 10_000;
-const keyErrors = ["enrollment_key_invalid", "enrollment_key_expired", "enrollment_key_exhausted", "no_enrollment_key"];
-
-/** What an administrator does about a permanent refusal. */
-const cures: Record<string, string> = {
-  enrollment_key_invalid: "the enrollment key is wrong: run `muster-agent enroll` with a new one",
-  enrollment_key_expired: "the enrollment key has expired: run `muster-agent enroll` with a new one",
-  enrollment_key_exhausted: "the enrollment key was used up: run `muster-agent enroll` with a new one",
-  no_enrollment_key: "this machine is not enrolled: run `muster-agent enroll`",
-  agent_token_invalid: "the platform no longer knows this device: run `muster-agent enroll`",
-  agent_token_revoked: "the token of this device was revoked: run `muster-agent enroll`",
-  agent_not_found: "the platform no longer knows this device: run `muster-agent enroll`",
-};
-
 /** The agent: online until the process is stopped, or another version replaces it. Returns the exit code. */
 export async function run(config: Config, stopping: Stopping = createStopping()): Promise<number> {
   const paths = pathsOf(config);
@@ -74,7 +64,7 @@ export async function run(config: Config, stopping: Stopping = createStopping())
     settings: {
       intervalSeconds: config.heartbeatSeconds,
       startSpreadMs: 0,
-      rotateSeconds: 0,
+      rotateSeconds: config.rotateTokenDays * 86_400,
       updates: "reported",
       liftable: "waits",
       pinned: pinnedRoot(config),
@@ -97,19 +87,18 @@ export async function run(config: Config, stopping: Stopping = createStopping())
   }
   if (agent.state === "silent") return exitCodes.restart;
   if (agent.state !== "ended") return exitCodes.ok;
-  const code = keyErrors.includes(agent.reason) ? exitCodes.keyRefused : exitCodes.credentialLost;
-  log("error", "agent", cures[agent.reason] ?? `the platform refused this device: ${agent.reason}`);
-  return code;
+  const { text, cure, exitCode } = causeOf(agent.reason);
+  log("error", "agent", `${text}: ${cure}`);
+  return exitCode;
 }
 
 /** Errors of requests are logged once per cause, until the next success. */
 function countOf(host: RealHost, log: Logger, name: string): void {
-  const failure = /^(heartbeat|enrollment|rotation) (.+)$/.exec(name);
-  if (failure === null) return;
-  const [, request, cause] = failure;
-  if (host.status.lastError === name) return;
-  host.status.lastError = name;
-  log("warn", "agent", `${request} failed`, { cause });
+  const [, request, cause] = /^(heartbeat|enrollment|rotation) (.+)$/.exec(name) ?? [];
+  if (cause === undefined || isSameCause(host.status.lastError, cause)) return;
+  host.status.lastError = cause;
+  const { text, cure } = causeOf(cause);
+  log("warn", "agent", `${text}: ${cure}`, { request });
   host.storeStatus();
 }
 
@@ -131,7 +120,13 @@ function startWork(deps: WorkDeps, work: Promise<void>[]): Channel {
   const source = sourceOf(config, host.identity.hostname);
   const refused = (count: number, reason: string) =>
     log("warn", "logs", "the platform refused entries", { count, reason });
-  const shipper = { call: agent.call, stopping, refused };
+  let lastFailure = "";
+  const failed = (error: unknown) => {
+    const text = diskError(error)?.message ?? messageOf(error);
+    if (text !== lastFailure) log("warn", "logs", "what was sent cannot be removed: it is sent again", { error: text });
+    lastFailure = text;
+  };
+  const shipper = { call: agent.call, stopping, refused, failed };
   work.push(ship(shipper, { spool: events, method: "PUT", path: "/eventlogs", member: "events" }));
   work.push(ship(shipper, { spool: logs, method: "POST", path: "/logs", member: "logs" }));
   if (source) work.push(followSource({ source, events, paths, log, stopping }));
@@ -142,15 +137,25 @@ function startWork(deps: WorkDeps, work: Promise<void>[]): Channel {
     ca,
     proxyOf: proxyFor,
     answer: async (operation, params, signal) =>
-      source ? answerOf(source.store, operation, params, signal) : { code: "not supported on this system yet" },
+      source?.store ? answerOf(source.store, operation, params, signal) : { code: "not supported on this system yet" },
     onState: (state, code) => log("debug", "channel", state, { code }),
   });
 }
 
 /** Where this system's events come from; null when nothing reads them. */
 function sourceOf({ eventLogs }: Config, hostname: string): EventSource | null {
-  if (eventLogs === "none" || (eventLogs === "journal" && process.platform !== "linux")) return null;
-  return eventLogs === "journal" ? journalSource(hostname) : syslogFileSource(eventLogs.file, hostname);
+  if (eventLogs === "none") return null;
+  if (eventLogs !== "system") return syslogFileSource(eventLogs.file, hostname);
+  switch (process.platform) {
+    case "linux":
+      return journalSource(hostname);
+    case "darwin":
+      return unifiedLogSource();
+    case "win32":
+      return windowsEventSource();
+    default:
+      return null;
+  }
 }
 
 type Following = { source: EventSource; events: Spool; paths: Paths; log: Logger; stopping: Stopping };
@@ -163,7 +168,9 @@ async function followSource({ source, events, paths, log, stopping }: Following)
   const ending = new AbortController();
   const ends = stopping.pause(2 ** 31 - 1).then(() => ending.abort());
   while (!stopping.stopped) {
-    const { cursor = null } = readStored<{ cursor?: string }>(paths.cursor) ?? {};
+    const stored = readStored<{ source?: string; cursor?: string }>(paths.cursor) ?? {};
+    const isOwn = stored.source === undefined || stored.source === source.name;
+    const cursor = isOwn ? (stored.cursor ?? null) : null;
     try {
       await source.follow(
         cursor,
@@ -171,7 +178,7 @@ async function followSource({ source, events, paths, log, stopping }: Following)
           while (events.isFull && !stopping.stopped) await stopping.pause(200);
           if (stopping.stopped) return;
           events.append(reading.events.map((event) => JSON.stringify(event)));
-          writeDurably(paths.cursor, JSON.stringify({ cursor: reading.cursor }));
+          writeDurably(paths.cursor, JSON.stringify({ source: source.name, cursor: reading.cursor }));
         },
         ending.signal,
       );

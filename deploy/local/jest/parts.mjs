@@ -40,6 +40,8 @@ export const sampled = ["isolation/audit-rows", "isolation/bad-input", "isolatio
 export const long = [
   "deploy/agent-sim/src/fleet",
   "deploy/agent-sim/src/updates",
+  "deploy/agent/src/bad-disk",
+  "deploy/agent/src/bad-input",
   "deploy/agent/src/install/power-cut",
   "deploy/agent/src/install/supervise",
   "deploy/agent/src/kill-installer",

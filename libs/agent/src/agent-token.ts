@@ -42,9 +42,16 @@ export class AgentToken {
     const { token } = reply.body;
     if (reply.status !== 200 || !isToken(token)) return this.#count(`rotation ${reply.code || reply.status}`);
     // The old token stays valid until the new one is used, so both are stored until then.
-    identity.oldToken = identity.token ?? "";
-    identity.token = token;
-    this.#host.save();
+    const before = identity.token ?? "";
+    Object.assign(identity, { oldToken: before, token });
+    try {
+      this.#host.save();
+    } catch {
+      // A token that is not stored must not be used: its first use would end the one that is.
+      identity.token = before;
+      delete identity.oldToken;
+      return this.#count("rotation not_stored");
+    }
     this.#count("rotations");
   };
 

@@ -28,7 +28,11 @@ const settings = {
 } as const;
 
 /** An agent whose pauses take no time, until it has had all replies: each with its status and body. */
-async function ranWith(replies: readonly [number, Record<string, unknown>, number?][], identity = { ...machine }) {
+async function ranWith(
+  replies: readonly [number, Record<string, unknown>, number?][],
+  identity = { ...machine },
+  random = () => 0,
+) {
   const left = [...replies];
   const pauses: number[] = [];
   let stopped = false;
@@ -48,7 +52,7 @@ async function ranWith(replies: readonly [number, Record<string, unknown>, numbe
   };
   const host = { identity, enrollmentKey: () => "k", save: () => undefined, facts: () => ({}) } as never as Host;
   const api = { call, download: () => Promise.reject(new Error("no file")), close: async () => undefined } as Api;
-  await createAgent({ api, host, stopping, settings, random: () => 0 }).run();
+  await createAgent({ api, host, stopping, settings, random }).run();
   return { identity, pauses };
 }
 
@@ -75,6 +79,17 @@ describe("an agent of a platform whose replies are wrong", () => {
     const enrolled = { ...ids, token: "agt_x", heartbeatIntervalSeconds: seconds };
     const { identity } = await ranWith([[201, enrolled]]);
     expect((identity.intervalSeconds ?? 0) * 1_000).toBe(expectedMs);
+  });
+
+  it.each([
+    ["an enrollment", machine],
+    ["a heartbeat", { ...machine, ...ids, token: "agt_x" }],
+  ])("and are 500 for an hour repeats %s about once a minute", async (_name, identity) => {
+    const replies = Array.from({ length: 70 }, (): [number, Record<string, unknown>] => [500, {}]);
+    const { pauses } = await ranWith(replies, { ...identity }, () => 1);
+    const waits = pauses.filter((ms) => ms > 0);
+    expect(waits.slice(0, 7)).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000]);
+    expect(waits.reduce((sum, ms) => sum + ms, 0)).toBeGreaterThan(3_600_000);
   });
 
   it("waits at most an hour when it asks for more", () => {

@@ -29,13 +29,19 @@ async function serve(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-function apiOf(url: string): Api {
-  const api = createApi({ url, connections: 1, userAgent: "test" });
+function apiOf(url: string, more: { replyMs?: number } = {}): Api {
+  const api = createApi({ url, connections: 1, userAgent: "test", ...more });
   closing.unshift(api.close);
   return api;
 }
 
 const mebibyte = 1024 * 1024;
+
+/** Sends a byte every few milliseconds, for ever. */
+const drip: RequestListener = (_request, response) => {
+  const timer = setInterval(() => response.write(" "), 5);
+  response.on("close", () => clearInterval(timer));
+};
 
 describe("a request", () => {
   it("follows no redirect: the token goes to one origin", async () => {
@@ -58,6 +64,11 @@ describe("a request", () => {
     ],
   ])("has no answer when the reply %s", async (_name, listener) => {
     const reply = await apiOf(await serve(listener)).call("POST", "/x", {});
+    expect([reply.status, reply.body]).toEqual([0, {}]);
+  });
+
+  it("has no answer when its reply drips for longer than a reply may take", async () => {
+    const reply = await apiOf(await serve(drip), { replyMs: 50 }).call("POST", "/x", {});
     expect([reply.status, reply.body]).toEqual([0, {}]);
   });
 
@@ -91,6 +102,14 @@ describe("a download", () => {
     });
     const { status } = await apiOf(url).download(`${url}/file`, {});
     expect([status, hops]).toEqual([0, [undefined, undefined, undefined, undefined]]);
+  });
+
+  it("ends after its tries when it drips, and keeps what arrived", async () => {
+    const url = await serve(drip);
+    const path = join(folder, "part");
+    const slow = { ...deps(apiOf(url)), tryMs: 20 };
+    await expect(downloadOffer(slow, offerAt(url, mebibyte), path)).rejects.toThrow("truncated after");
+    expect(statSync(path).size).toBeLessThan(1_000);
   });
 
   it("stops one byte beyond the size of the offer, however much is sent", async () => {

@@ -37,13 +37,14 @@ export type ApiOptions = {
   ca?: readonly string[];
   /** Whether HTTPS_PROXY, HTTP_PROXY and NO_PROXY of the environment count. */
   proxies?: boolean;
+  /** Milliseconds of a whole reply: a server that sends a byte now and then holds nobody (60 s). */
+  replyMs?: number;
 };
 
 const zipped = promisify(gzip);
 const zipFromBytes = 2_048;
 const timeoutMs = 30_000;
-/** Time of a whole reply: a server that sends a byte now and then holds nobody. */
-const replyMs = 60_000;
+const replyMsDefault = 60_000;
 /** Bytes of a reply: an offer with its manifest and root notes has less than 1 MiB. */
 const replyBytesMax = 4 * 1024 * 1024;
 const redirectsMax = 3;
@@ -56,7 +57,7 @@ function withoutTrailingSlashes(path: string): string {
 
 /** One pool of connections for all agents of the process. */
 export function createApi(options: ApiOptions): Api {
-  const { url, userAgent } = options;
+  const { url, userAgent, replyMs = replyMsDefault } = options;
   const { origin, pathname } = new URL(url);
   const prefix = `${withoutTrailingSlashes(pathname)}/api/v1`;
   const pool = dispatcherOf(options);
@@ -73,7 +74,7 @@ export function createApi(options: ApiOptions): Api {
       try {
         const sent = isLong ? await zipped(text) : text;
         const reply = await pool.request({ origin, method, path: prefix + path, headers, body: sent });
-        const answer = objectIn(await textOf(reply.body));
+        const answer = objectIn(await textOf(reply.body, replyMs));
         return {
           status: reply.statusCode,
           code: typeof answer.code === "string" ? answer.code : "",
@@ -119,7 +120,7 @@ function dispatcherOf({ connections, ca, proxies }: ApiOptions): Dispatcher {
 }
 
 /** Throws when the reply is too large or takes too long. */
-async function textOf(body: Readable): Promise<string> {
+async function textOf(body: Readable, replyMs: number): Promise<string> {
   const endMs = performance.now() + replyMs;
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -10,12 +10,15 @@ export type DownloadDeps = {
   /** Waits before another try, milliseconds. */
   pause(ms: number): Promise<void>;
   backoffMs: Backoff;
+  /**
+   * Milliseconds of one try (10 minutes): a server that sends a byte now and then ends it, and the next one continues.
+   */
+  tryMs?: number;
 };
 
 const tries = 5;
 const hashBytes = 256 * 1024;
-/** Time of one try: a server that sends a byte now and then ends it, and the next one continues. */
-const tryMs = 10 * 60_000;
+const tryMsDefault = 10 * 60_000;
 
 /**
  * Downloads an offer's file to its last byte, continuing where an earlier try ended, and checks size and SHA-256; the
@@ -39,7 +42,7 @@ export async function downloadOffer(deps: DownloadDeps, offer: Offer, path: stri
 
 /** Makes one request and returns how much of the file is there afterwards; null when the server has no such file. */
 async function fetchInto(
-  { api }: DownloadDeps,
+  { api, tryMs = tryMsDefault }: DownloadDeps,
   offer: Offer,
   path: string,
 ): Promise<{ bytes: number; retryAfterMs: number | null } | null> {
@@ -52,7 +55,8 @@ async function fetchInto(
   if (reply.body) {
     const file = await openPart(path, reply.status === 206);
     try {
-      await write(reply.body as AsyncIterable<Buffer>, file, reply.status === 206 ? have : 0, offer.size);
+      const of = { have: reply.status === 206 ? have : 0, size: offer.size, endMs: performance.now() + tryMs };
+      await write(reply.body as AsyncIterable<Buffer>, file, of);
       await file.sync();
     } finally {
       await file.close();
@@ -71,8 +75,11 @@ function openPart(path: string, continues: boolean): Promise<FileHandle> {
  * Writes what arrives, one byte beyond `size` at most. The bytes before a cut are kept: the next try continues from
  * there. Throws the error of the disk.
  */
-async function write(body: AsyncIterable<Buffer>, file: FileHandle, have: number, size: number): Promise<void> {
-  const endMs = performance.now() + tryMs;
+async function write(
+  body: AsyncIterable<Buffer>,
+  file: FileHandle,
+  { have, size, endMs }: { have: number; size: number; endMs: number },
+): Promise<void> {
   let bytes = have;
   const chunks = body[Symbol.asyncIterator]();
   while (bytes <= size && performance.now() < endMs) {

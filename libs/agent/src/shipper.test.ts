@@ -68,6 +68,24 @@ describe("what is shipped", () => {
     expect(spool.next(10, 1000)).toBeNull();
   });
 
+  it("is sent again under the same key when the disk does not take that it was sent", async () => {
+    spooled("1", "2");
+    const next = spool.next.bind(spool);
+    let failures = 2;
+    spool.next = (...args) => {
+      const batch = next(...args);
+      const done = (count?: number) => {
+        if (failures-- > 0) throw new Error("ENOSPC: no space left on device");
+        batch?.done(count);
+        stopping.stop();
+      };
+      return batch && { ...batch, done };
+    };
+    await shipAll(() => replyOf(201));
+    expect(sent).toHaveLength(3);
+    expect(new Set(sent.map(({ key }) => key)).size).toBe(1);
+  });
+
   it("counts the entries that the platform refuses beside those that it stores", async () => {
     spooled("1", "bad", "3");
     await shipAll(() => {

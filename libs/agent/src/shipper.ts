@@ -20,6 +20,8 @@ export type ShipperDeps = {
   random?: () => number;
   /** Entries that the platform refused. */
   refused(count: number, reason: string): void;
+  /** The disk failed: what was sent is still in the spool, and is sent again. */
+  failed?(error: unknown): void;
 };
 
 const linesMax = 500;
@@ -34,27 +36,41 @@ const idleMs = 1_000;
 export async function ship(deps: ShipperDeps, shipment: Shipment): Promise<void> {
   const { stopping, random = Math.random } = deps;
   const backoffMs: Backoff = backoffWith(random);
-  let most = linesMax;
-  let attempt = 0;
+  const state = { most: linesMax, attempt: 0 };
   while (!stopping.stopped) {
-    const batch = shipment.spool.next(most, bytesMax);
-    if (batch === null) {
-      await stopping.pause(idleMs);
-      continue;
-    }
-    const reply = await send(deps.call, shipment, batch);
-    if (reply.status === 200 || reply.status === 201) {
-      batch.done();
-      const count = refusedIn(reply);
-      if (count > 0) deps.refused(count, "validation_failed");
-      most = Math.min(linesMax, most * 2);
-      attempt = 0;
-    } else if (reply.status === 413 || reply.status === 400) {
-      most = shrink(deps, batch, reply);
-    } else if (!stopping.stopped) {
-      await stopping.pause(backoffMs(attempt++, reply.retryAfterMs));
+    try {
+      const pauseMs = await sendNext(deps, shipment, state, backoffMs);
+      if (pauseMs > 0 && !stopping.stopped) await stopping.pause(pauseMs);
+    } catch (error) {
+      deps.failed?.(error);
+      await stopping.pause(backoffMs(state.attempt++, null));
     }
   }
+}
+
+/** Sends one batch. Returns the milliseconds to wait before the next; throws the error of the disk. */
+async function sendNext(
+  deps: ShipperDeps,
+  shipment: Shipment,
+  state: { most: number; attempt: number },
+  backoffMs: Backoff,
+): Promise<number> {
+  const batch = shipment.spool.next(state.most, bytesMax);
+  if (batch === null) return idleMs;
+  const reply = await send(deps.call, shipment, batch);
+  if (reply.status === 200 || reply.status === 201) {
+    batch.done();
+    const count = refusedIn(reply);
+    if (count > 0) deps.refused(count, "validation_failed");
+    state.most = Math.min(linesMax, state.most * 2);
+    state.attempt = 0;
+    return 0;
+  }
+  if (reply.status === 413 || reply.status === 400) {
+    state.most = shrink(deps, batch, reply);
+    return 0;
+  }
+  return backoffMs(state.attempt++, reply.retryAfterMs);
 }
 
 function send(call: Call, { method, path, member }: Shipment, { lines, key }: SpoolBatch): Promise<ApiReply> {

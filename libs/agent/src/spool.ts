@@ -1,6 +1,7 @@
 import {
   closeSync,
   fsyncSync,
+  ftruncateSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -94,8 +95,15 @@ class FileSpool implements Spool {
     if (this.#tail.fd >= 0 && this.#sizeOf(this.#tail.segment) + bytes.length > segmentBytes) this.#rotate();
     if (this.#tail.fd < 0) this.#openTail();
     const { segment, fd } = this.#tail;
-    writeSync(fd, bytes);
-    fsyncSync(fd);
+    try {
+      // Near the end of a disk a call writes less than it was given, and the next one fails.
+      for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
+      fsyncSync(fd);
+    } catch (error) {
+      // Lines of a later call must not continue half a line of this one.
+      ftruncateSync(fd, this.#sizeOf(segment));
+      throw error;
+    }
     this.#sizes.set(segment, this.#sizeOf(segment) + bytes.length);
     if (this.#cached?.segment === segment) this.#cached = null;
   }

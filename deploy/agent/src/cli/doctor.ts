@@ -3,21 +3,22 @@ import fs from "node:fs";
 import { type AgentIdentity, proxyFor } from "@muster/agent";
 import { codeOf, messageOf } from "@muster/kit/agent";
 import { EnvHttpProxyAgent, request } from "undici";
+import { causeOf } from "../causes.ts";
 import { type Config, readConfig } from "../config.ts";
 import { readStored } from "../durable.ts";
-import { exitCodes } from "../exit-codes.ts";
+import { diskError, exitCodes } from "../exit-codes.ts";
 import { holderOf } from "../folder-lock.ts";
+import { clockOffsetMaxSeconds } from "../hosts/host-status.ts";
 import { pathsOf } from "../paths.ts";
 import { certificates } from "../trust.ts";
 
-/** `cure` null: all is well. */
-export type Finding = { name: string; text: string; cure: string | null };
+/** `cure` null: all is well; else `exitCode` is that of a doctor who found it first. */
+export type Finding = { name: string; text: string; cure: string | null; exitCode?: number };
 
 const timeoutMs = 10_000;
 const freeBytesMin = 500 * 1024 * 1024;
-const offsetMaxMs = 5 * 60_000;
 
-/** Looks for what keeps this machine offline. Returns 0 when it found nothing. */
+/** Looks for what keeps this machine offline. Returns 0 when it found nothing, else the code of its first finding. */
 export async function doctor(file: string): Promise<number> {
   const findings = await examine(file);
   for (const { name, text, cure } of findings) {
@@ -25,7 +26,8 @@ export async function doctor(file: string): Promise<number> {
       `${cure === null ? "ok  " : "FAIL"} ${name.padEnd(10)}${text}${cure ? `\n     cure: ${cure}` : ""}\n`,
     );
   }
-  return findings.every(({ cure }) => cure === null) ? exitCodes.ok : exitCodes.failed;
+  const first = findings.find(({ cure }) => cure !== null);
+  return first === undefined ? exitCodes.ok : (first.exitCode ?? exitCodes.failed);
 }
 
 export async function examine(file: string): Promise<Finding[]> {
@@ -33,7 +35,7 @@ export async function examine(file: string): Promise<Finding[]> {
   try {
     config = readConfig(file);
   } catch (error) {
-    return [{ name: "config", text: messageOf(error), cure: `correct ${file}` }];
+    return [{ name: "config", text: messageOf(error), cure: `correct ${file}`, exitCode: exitCodes.config }];
   }
   const { hostname } = new URL(config.url);
   const proxy = proxyFor(config.url) ?? "";
@@ -52,7 +54,7 @@ async function nameFinding(hostname: string, proxy: string): Promise<Finding> {
     return { name: "dns", text: `${hostname} is ${address}`, cure: null };
   } catch (error) {
     const cure = proxy === "" ? `correct the "url", or the name server of this machine` : null;
-    return { name: "dns", text: `${hostname}: ${codeOf(error)}`, cure };
+    return { name: "dns", text: `${hostname}: ${codeOf(error)}`, cure, exitCode: exitCodes.unreachable };
   }
 }
 
@@ -68,28 +70,31 @@ async function platformFindings(config: Config): Promise<Finding[]> {
     await body.dump();
     const offsetMs = Date.now() - Date.parse(String(headers.date));
     const seconds = Math.round(offsetMs / 1000);
-    const isOff = Math.abs(offsetMs) > offsetMaxMs;
+    const isOff = Math.abs(seconds) > clockOffsetMaxSeconds;
     return [
       {
         name: "tls",
         text: `${config.url} answers ${statusCode}`,
-        cure: statusCode < 400 ? null : `"url" is no platform: correct it`,
+        ...(statusCode < 300 ? { cure: null } : findingOf(`status ${statusCode}`)),
       },
-      { name: "clock", text: `${seconds} s off the platform's`, cure: isOff ? "set the clock, such as by NTP" : null },
+      {
+        name: "clock",
+        text: `${seconds} s off the platform's`,
+        cure: isOff ? "set the clock, such as by NTP" : null,
+        exitCode: exitCodes.clock,
+      },
     ];
   } catch (error) {
     const [code, message] = [codeOf(error), messageOf(error)];
-    return [{ name: "tls", text: `${config.url}: ${code || message}`, cure: cureOf(code) }];
+    return [{ name: "tls", text: `${config.url}: ${code || message}`, ...findingOf(code || "no_answer") }];
   } finally {
     await dispatcher.close();
   }
 }
 
-function cureOf(code: string): string {
-  if (/CERT|SIGNED|ISSUER/.test(code)) return `name the certificate of the platform's authority in "caFile"`;
-  if (code === "CERT_HAS_EXPIRED") return "renew the certificate of the platform, or set the clock";
-  if (code === "ECONNREFUSED") return "start the platform, or correct the port of the url";
-  return "look at firewall and proxy: HTTPS_PROXY names one";
+function findingOf(name: string): Pick<Finding, "cure" | "exitCode"> {
+  const { cure, exitCode } = causeOf(name);
+  return { cure: name === "ECONNREFUSED" ? "start the platform, or correct the port of the url" : cure, exitCode };
 }
 
 function stateFindings(config: Config): Finding[] {
@@ -107,6 +112,7 @@ function stateFindings(config: Config): Finding[] {
       name: "enrolled",
       text: identity?.token ? `device ${identity.agentId}` : "no",
       cure: identity?.token || agent ? null : "muster-agent enroll, as the user of the service or root",
+      exitCode: exitCodes.keyRefused,
     },
     {
       name: "service",
@@ -118,13 +124,19 @@ function stateFindings(config: Config): Finding[] {
 
 function diskFinding(folder: string): Finding {
   try {
-    fs.accessSync(folder, fs.constants.R_OK);
+    fs.accessSync(folder, fs.constants.R_OK | fs.constants.W_OK);
     const { bavail, bsize } = fs.statfsSync(folder);
     const free = bavail * bsize;
     const text = `${folder} has ${Math.round(free / 1024 / 1024)} MiB left`;
-    return { name: "disk", text, cure: free < freeBytesMin ? "make room: an update needs 500 MiB" : null };
+    return {
+      name: "disk",
+      text,
+      cure: free < freeBytesMin ? "make room: an update needs 500 MiB" : null,
+      exitCode: exitCodes.disk,
+    };
   } catch (error) {
-    return { name: "disk", text: `${folder}: ${messageOf(error)}`, cure: "run as root, or install again" };
+    const cure = diskError(error)?.message.replace(/ \(.*/, "") ?? "run as root, or install again";
+    return { name: "disk", text: `${folder}: ${messageOf(error)}`, cure, exitCode: exitCodes.disk };
   }
 }
 

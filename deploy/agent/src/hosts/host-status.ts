@@ -16,8 +16,17 @@ export type Status = {
   offered: string | null;
   serverTime: string | null;
   clockOffsetSeconds: number | null;
+  /** Name of the cause of the last failed request (`causeOf`); null since the last success. */
   lastError: string | null;
 };
+
+/** A clock beyond that is reported: times in logs, and validities of certificates, are wrong with it. */
+export const clockOffsetMaxSeconds = 300;
+
+const isOff = (seconds: number | null): boolean => Math.abs(seconds ?? 0) > clockOffsetMaxSeconds;
+
+const clockText = (seconds: number): string =>
+  `the clock of this machine is ${Math.abs(seconds)} s ${seconds > 0 ? "ahead of" : "behind"} the platform's: set it, such as by NTP`;
 
 /** The status of a process that starts; the server's last time outlives it. */
 export function newStatus(paths: Paths): Status {
@@ -49,7 +58,9 @@ export function writeStatus(paths: Paths, status: Status, log: Logger): void {
 export function noteHeartbeat(
   status: Status,
   reply: { status?: unknown; upgradeTo?: unknown; serverTime?: unknown },
+  log: Logger,
 ): void {
+  const wasOff = isOff(status.clockOffsetSeconds);
   const now = new Date().toISOString();
   status.onlineSince ??= now;
   status.lastHeartbeatAt = now;
@@ -58,4 +69,5 @@ export function noteHeartbeat(
   status.serverTime = String(reply.serverTime);
   status.clockOffsetSeconds = Math.round((Date.now() - Date.parse(status.serverTime)) / 1000);
   status.lastError = null;
+  if (isOff(status.clockOffsetSeconds) && !wasOff) log("warn", "agent", clockText(status.clockOffsetSeconds ?? 0));
 }

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { createHash } from "node:crypto";
 import { createInterface } from "node:readline";
 import type { EventFilter, EventLog, EventStore, LiveEvent } from "@muster/agent";
-import { type EventSource, type Reading, type SystemEvent, storable } from "./event-source.ts";
+import { type EventSource, idOf, type SystemEvent, storable } from "./event-source.ts";
+import { followLines, type ReadLine } from "./follow-lines.ts";
 
 /**
  * An entry as `journalctl -o json` prints it: texts, arrays of bytes for what is no UTF-8, null for what is too long.
@@ -20,9 +20,6 @@ const fields = [
   "_UID",
   "_HOSTNAME",
 ].join(",");
-const readingMax = 500;
-/** An entry waits for others for so long. */
-const gatherMs = 200;
 /** Entries that a live query reads at most. */
 const scanMax = 50_000;
 const queryMs = 20_000;
@@ -81,7 +78,7 @@ export function eventOf(entry: JournalEntry): SystemEvent | null {
     category: categoryOf(entry),
     source: sourceOf(entry),
     // A cursor is longer than the platform's record numbers.
-    eventId: createHash("sha256").update(textOf(entry.__CURSOR)).digest("hex").slice(0, 32),
+    eventId: idOf(textOf(entry.__CURSOR)),
     message: storable(textOf(entry.MESSAGE)) || "(empty)",
     ...(Object.keys(details).length > 0 ? { details } : {}),
   };
@@ -109,72 +106,19 @@ function journalctl(args: readonly string[]): ChildProcess {
 /** journald's entries: followed by cursor, and read by live queries. */
 export function journalSource(hostname: string): EventSource {
   return {
+    name: "journal",
     store: journalStore(hostname),
-    follow: (cursor, take, signal) => followJournal(cursor, take, signal),
+    follow(cursor, take, signal) {
+      const from = cursor === null ? ["--lines=0"] : [`--after-cursor=${cursor}`, "--no-tail"];
+      const child = journalctl(["--follow", `--output-fields=${fields}`, ...from]);
+      return followLines({ child, parse: lineOf, cursor, take, signal });
+    },
   };
 }
 
-async function followJournal(
-  cursor: string | null,
-  take: (reading: Reading) => Promise<void>,
-  signal: AbortSignal,
-): Promise<void> {
-  const from = cursor === null ? ["--lines=0"] : [`--after-cursor=${cursor}`, "--no-tail"];
-  const child = journalctl(["--follow", `--output-fields=${fields}`, ...from]);
-  const kill = () => child.kill("SIGKILL");
-  signal.addEventListener("abort", kill, { once: true });
-  let said = "";
-  child.stderr?.on("data", (chunk: Buffer) => {
-    said = (said + chunk.toString()).slice(-500);
-  });
-  let failure: Error | null = null;
-  child.on("error", (error) => {
-    failure = error;
-  });
-  const lines = child.stdout as NodeJS.ReadableStream;
-  let reading: Reading = { events: [], cursor: cursor ?? "" };
-  let rest = "";
-  let flushing: Promise<void> | null = null;
-  let timer: NodeJS.Timeout | null = null;
-  const flush = async () => {
-    if (timer) clearTimeout(timer);
-    timer = null;
-    if (reading.cursor === "" && reading.events.length === 0) return;
-    const whole = reading;
-    reading = { events: [], cursor: whole.cursor };
-    await take(whole);
-  };
-  try {
-    for await (const chunk of lines as AsyncIterable<Buffer>) {
-      const texts = (rest + chunk.toString("utf8")).split("\n");
-      rest = texts.pop() ?? "";
-      for (const text of texts) {
-        const entry = parseEntry(text);
-        if (entry === null) continue;
-        const event = eventOf(entry);
-        if (event) reading.events.push(event);
-        reading.cursor = textOf(entry.__CURSOR) || reading.cursor;
-        if (reading.events.length >= readingMax) {
-          await flushing;
-          await flush();
-        }
-      }
-      timer ??= setTimeout(() => {
-        flushing = flush().catch((error: Error) => {
-          failure = error;
-          kill();
-        });
-      }, gatherMs);
-    }
-    await flushing;
-    await flush();
-  } finally {
-    if (timer) clearTimeout(timer);
-    kill();
-    signal.removeEventListener("abort", kill);
-  }
-  if (failure) throw failure as Error;
-  if (!signal.aborted) throw new Error(said.trim() || "journalctl ended");
+function lineOf(text: string): ReadLine | null {
+  const entry = parseEntry(text);
+  return entry && { event: eventOf(entry), cursor: textOf(entry.__CURSOR) };
 }
 
 /** Newest first, until `each` returns false or the query's time is over. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { AcceptedOffer, Component, Host, Offer, UpdateReport } from "@muster/agent";
 import { version } from "../build-info.ts";
 import type { Config } from "../config.ts";
-import { linkTarget, readStored, writeDurably } from "../durable.ts";
+import { linkTarget, readStored, textIn, writeDurably } from "../durable.ts";
 import type { IdentityFile } from "../identity-file.ts";
 import { hasRelease, nameRelease, proveRelease, pruneReleases, unverifiedFolder } from "../install/release-folder.ts";
 import { endUpdate, readUpdate, restoreVersion, storeStep, swapVersions } from "../install/update-state.ts";
@@ -91,7 +91,7 @@ export function realHost(deps: RealHostDeps): RealHost {
     storeStatus,
     save: file.save,
     firstReport: reportOf(paths),
-    enrollmentKey: () => keyIn(paths.enrollmentKey),
+    enrollmentKey: () => textIn(paths.enrollmentKey).split("\n")[0]?.trim() || null,
     labels: () => ({ ...systemLabels(), ...config.labels }),
     facts: () => ({ status: "ok", metrics: usage(), ipAddresses: addresses() }),
     now(serverMs) {
@@ -100,7 +100,7 @@ export function realHost(deps: RealHostDeps): RealHost {
       return new Date(Math.max(serverMs, Number.isNaN(lastMs) ? 0 : lastMs));
     },
     accepted(reply, report) {
-      noteHeartbeat(status, reply);
+      noteHeartbeat(status, reply, log);
       storeStatus();
       if (report !== null && (report.state === "rolled_back" || report.state === "failed")) endReported(paths);
       prove();
@@ -146,12 +146,4 @@ function reportOf(paths: Paths): UpdateReport | null {
 
 function endReported(paths: Paths): void {
   if (readUpdate(paths)?.step === "rolledBack") endUpdate(paths);
-}
-
-function keyIn(path: string): string | null {
-  try {
-    return fs.readFileSync(path, "utf8").trim() || null;
-  } catch {
-    return null;
-  }
 }

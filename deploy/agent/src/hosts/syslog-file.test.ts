@@ -80,4 +80,16 @@ describe("a file of syslog", () => {
     await stop();
     expect(read).toEqual(["one", "half a line", "late", "two", "three"]);
   });
+
+  it.each(["../../etc/passwd", "/etc/passwd", "", "syslog/../../passwd"])("has no log of the name %j", async (name) => {
+    writeFileSync(path, "Nov 26 18:00:01 host app: one\n");
+    const { store } = syslogFileSource(path, "host");
+    const filter = { page: 1, limit: 10 };
+    expect([await store?.log(name), await store?.events(name, filter), await store?.event(name, 0)]).toEqual([
+      null,
+      null,
+      null,
+    ]);
+    expect((await store?.events("syslog", filter))?.total).toBe(1);
+  });
 });

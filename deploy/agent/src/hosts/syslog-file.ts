@@ -1,8 +1,7 @@
-import { createHash } from "node:crypto";
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { createStopping, type EventLog, type EventStore, type LiveEvent } from "@muster/agent";
-import { type EventSource, type SystemEvent, storable } from "./event-source.ts";
+import { type EventSource, idOf, type SystemEvent, storable } from "./event-source.ts";
 import { fits } from "./journal.ts";
 
 type Position = { inode: number; offset: number };
@@ -50,9 +49,8 @@ function timeOf(text: string, now: Date): Date {
 /** A file to which syslog writes: followed over its rotation, and read by live queries. */
 export function syslogFileSource(path: string, hostname: string): EventSource {
   const name = basename(path);
-  const idOf = (inode: number, offset: number) =>
-    createHash("sha256").update(`${path}\n${inode}\n${offset}`).digest("hex").slice(0, 32);
   return {
+    name: path,
     store: fileStore(path, hostname),
     async follow(cursor, take, signal) {
       const stopping = createStopping();
@@ -63,7 +61,7 @@ export function syslogFileSource(path: string, hostname: string): EventSource {
         if (read.lines.length === 0) await stopping.pause(pollMs);
         const now = new Date();
         const events = read.lines.map(({ text, offset }) =>
-          eventOfLine(text, name, idOf(read.position.inode, offset), now),
+          eventOfLine(text, name, idOf(path, String(read.position.inode), String(offset)), now),
         );
         if (events.length > 0 || read.position.inode !== position.inode) {
           await take({ events, cursor: JSON.stringify(read.position) });

@@ -36,7 +36,8 @@ export function unverifiedFolder(paths: Paths, offer: Offer): string {
   const entry = fs.lstatSync(folder, { throwIfNoEntry: false });
   // A link would lead the download to another place.
   if (entry && !entry.isDirectory()) fs.rmSync(folder, { force: true });
-  fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+  // Not recursive: that hides the error of a read-only disk.
+  if (!entry?.isDirectory()) fs.mkdirSync(folder, { mode: 0o700 });
   return folder;
 }
 

@@ -53,19 +53,28 @@ ${then}
 }
 
 /** Publishes a program: packed, named by a manifest that this key signed. */
-export function publish(version: string, program: Buffer, signer: NoteSigner, change: object = {}): Published {
-  const file = gzipSync(program);
+export function publish(
+  version: string,
+  program: Buffer,
+  signer: NoteSigner,
+  change: object = {},
+  file: { libc?: string } = {},
+): Published {
+  const packed = gzipSync(program);
   const artifact = {
     os: "linux",
     arch: process.arch === "arm64" ? "arm64" : "amd64",
-    size: file.length,
-    sha256: digestOf(file),
+    size: packed.length,
+    sha256: digestOf(packed),
     encoding: "gzip",
     program: { size: program.length, sha256: digestOf(program) },
     name: "muster-agent",
+    ...file,
   };
-  const line = { version, component: "agent", counter: 4, artifacts: [artifact], ...change };
-  return { version, component: line.component, file, manifest: signNote(`${JSON.stringify(line)}\n`, signer) };
+  // A manifest has the files of other machines, too.
+  const other = { ...artifact, libc: file.libc ? "gnu" : "musl", size: 1, sha256: "0".repeat(64) };
+  const line = { version, component: "agent", counter: 4, artifacts: [other, artifact], ...change };
+  return { version, component: line.component, file: packed, manifest: signNote(`${JSON.stringify(line)}\n`, signer) };
 }
 
 /** What agents and installers need of a platform, on loopback. */
