@@ -7,6 +7,7 @@ import { listProfiles, useProfile } from "./commands/profiles.ts";
 import { reviewDevices } from "./commands/review-devices.ts";
 import { enrollTotp, login, logout, whoami } from "./commands/session.ts";
 import { type StatusOptions, status } from "./commands/status.ts";
+import { updateDecision } from "./commands/update-decision.ts";
 import { candidates, scripts } from "./completion.ts";
 import { runProgram } from "./external.ts";
 import { wrongUsage } from "./failure.ts";
@@ -119,6 +120,9 @@ function addMachines(program: Command, io: Io): void {
     .option("--to <time>", "end; now without it")
     .option("--step <step>", "5m, 15m, 30m, 1h, 6h or 1d", "1h")
     .action((id: string, _options, command: Command) => deviceMetrics(io, id, all<MetricOptions>(command)));
+  add(devices, "decision", "why a device updates or does not, and its newest updates", "muster devices decision ID")
+    .argument("<id>")
+    .action((id: string, _options, command: Command) => updateDecision(io, id, all(command)));
   add(
     devices,
     "review",
