@@ -1,99 +1,119 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { createWriteStream, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createWriteStream, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { startStack } from "@muster/local";
 import pg from "pg";
 import { administrator, newOrganization, password } from "./administrator.ts";
+import { buildAgents, downloadBytes, type Machine, newMachine } from "./agent-machine.ts";
 import { usageOf } from "./process-usage.ts";
 import type { Report } from "./report.ts";
 
-const main = fileURLToPath(new URL("../../agent/dist/main.js", import.meta.url));
 /** After the backlog memory is given back for a while. */
 const settledMs = 30_000;
-const idleMs = 60_000;
 const waitMs = 3_600_000;
 const pollMs = 500;
+const versions = ["1.0.0", "1.1.0"] as const;
 
 /**
- * `npm run bench -- agent [lines]`: a real agent and its watchdog, with a syslog file to which 1,000,000 lines are
- * written at once. Ends with status 1 when one is lost or stored twice, when the machine is online later than 10 s
- * after the watchdog's start, or when both processes take more than 120 MB or, idle, 0.3 % of a processor.
+ * `npm run bench -- agent [lines] [idle seconds]`: builds two versions of the agent, installs the first by the pasted
+ * line, has it send a file of syslog to which 1,000,000 lines are written at once, watches both processes for a minute,
+ * and updates to the second. Ends with status 1 when a line is lost or stored twice, or a figure is beyond its limit.
  */
-export async function run([lines = "1000000"]: string[], report: Report) {
-  const count = Number(lines);
+export async function run([lines = "1000000", idleSeconds = "60"]: string[], report: Report) {
   const folder = mkdtempSync(join(tmpdir(), "muster-bench-agent-"));
-  const running = await startStack({ adminPassword: password, env: { AGENT_REQUESTS_PER_MINUTE: "1000000" } });
+  const releases = join(folder, "releases");
+  buildAgents(releases, versions);
+  const running = await startStack({
+    adminPassword: password,
+    env: {
+      // The agent's own speed, not what a platform grants one device.
+      AGENT_REQUESTS_PER_MINUTE: "1000000",
+      DEVICE_LOG_ROWS_PER_MINUTE: "100000000",
+      BINARY_SOURCE: "local",
+      RELEASE_DIRECTORY: releases,
+    },
+  });
   const owner = new pg.Client({ connectionString: running.stack.databaseUrl });
-  let watchdog: ChildProcess | null = null;
+  let machine: Machine | null = null;
   try {
     await owner.connect();
     const url = running.stack.gateways[0]?.url ?? "";
     const root = await administrator(url);
+    const release = async (version: string) => {
+      const { status, body } = await root("POST", `/agent-versions/sync-directory?version=${version}`);
+      if (status !== 200) throw new Error(`the sync answered ${status}: ${JSON.stringify(body)}`);
+    };
+    await release(versions[0]);
     const { orgId } = await newOrganization(root);
     const { body } = await root("POST", "/enrollment-keys", { orgId, name: "Bench" });
-    const log = install(folder, url, String(body.key));
-    const startedMs = performance.now();
-    watchdog = spawn(join(folder, "watchdog", "muster-agent"), ["supervise"], { stdio: "ignore" });
-    await until(() => statusOf(folder).lastHeartbeatAt !== undefined);
-    const onlineMs = performance.now() - startedMs;
 
-    const shippedFromMs = performance.now();
-    await append(log, count);
-    const stored = () => one(owner, "SELECT count(*)::int AS n FROM device_logs.event_log WHERE org_id = $1", [orgId]);
-    await until(async () => (await stored()) >= count, 2_000);
-    const seconds = (performance.now() - shippedFromMs) / 1_000;
-    const different = await one(
-      owner,
-      "SELECT count(DISTINCT message)::int AS n FROM device_logs.event_log WHERE org_id = $1",
-      [orgId],
-    );
-    const all = await stored();
-
-    await delay(settledMs);
-    const before = usageOf(processesOf(folder)).get("agent");
-    await delay(idleMs);
-    const after = usageOf(processesOf(folder)).get("agent");
-    const idlePercent = (((after?.cpuMs ?? 0) - (before?.cpuMs ?? 0)) / idleMs) * 100;
-    report.atMost("start of the watchdog to online", onlineMs / 1_000, "s", 10);
-    report.none({ "lines lost": count - different, "lines stored twice": all - different });
-    report.atMost("both processes after it, PSS", after?.pssMb ?? 0, "MB", 120);
-    report.atMost("both processes, idle", idlePercent, "% of a processor", 0.3);
-    report.also("lines shipped", count / seconds, "lines/s");
-    report.also("lines", count, "");
+    machine = newMachine(join(folder, "prefix"), url);
+    report.atMost("file to download", downloadBytes(releases, versions[0]) / 1e6, "MB", 42);
+    report.atMost("pasted line to online", machine.install(String(body.key)) / 1_000, "s", 10);
+    await measureLogs(machine, { folder, owner, orgId, count: Number(lines), report });
+    await measureIdle(machine, Number(idleSeconds) * 1_000, report);
+    await measureSwap(machine, () => release(versions[1]), report);
     if (report.figures.some(({ held }) => held === false)) process.exitCode = 1;
   } finally {
-    await ended(folder, watchdog);
+    machine?.uninstall();
     await owner.end();
     await running.stop();
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** The compiled agent as an installed version that logs a file; returns the file. */
-function install(folder: string, url: string, key: string): string {
-  const program = `#!/bin/sh
-if [ "$1" = --version ]; then echo "muster-agent 1.0.0 (bench)"; exit; fi
-export MUSTER_AGENT_DEV_VERSION=1.0.0 MUSTER_AGENT_CONFIG='${join(folder, "config.json")}'
-exec '${process.execPath}' --max-semi-space-size=1 '${main}' "$@"
-`;
-  const sha256 = createHash("sha256").update(program).digest("hex");
-  const version = `versions/1.0.0-${sha256.slice(0, 12)}`;
-  mkdirSync(join(folder, version), { recursive: true });
-  mkdirSync(join(folder, "state"), { mode: 0o700 });
-  writeFileSync(join(folder, version, "muster-agent"), program, { mode: 0o755 });
-  const release = { version: "1.0.0", size: program.length, sha256, counter: 1, component: "agent" };
-  writeFileSync(join(folder, version, "release.json"), JSON.stringify(release));
-  for (const name of ["current", "watchdog"]) symlinkSync(version, join(folder, name));
+type Backlog = { folder: string; owner: pg.Client; orgId: string; count: number; report: Report };
+
+async function measureLogs(machine: Machine, { folder, owner, orgId, count, report }: Backlog): Promise<void> {
   const log = join(folder, "syslog");
   writeFileSync(log, "");
-  writeFileSync(join(folder, "config.json"), JSON.stringify({ url, eventLogs: { file: log }, service: false }));
-  writeFileSync(join(folder, "state", "enrollment.key"), key, { mode: 0o600 });
-  return log;
+  await restarted(machine, () => machine.configure({ eventLogs: { file: log } }));
+  const startedMs = performance.now();
+  await append(log, count);
+  const stored = () => one(owner, "SELECT count(*)::int AS n FROM device_logs.event_log WHERE org_id = $1", [orgId]);
+  await until(async () => (await stored()) >= count, 2_000);
+  const seconds = (performance.now() - startedMs) / 1_000;
+  const different = await one(
+    owner,
+    "SELECT count(DISTINCT message)::int AS n FROM device_logs.event_log WHERE org_id = $1",
+    [orgId],
+  );
+  report.none({ "lines lost": count - different, "lines stored twice": (await stored()) - different });
+  report.also("lines shipped", count / seconds, "lines/s");
+  report.also("lines", count, "");
+}
+
+async function measureIdle(machine: Machine, idleMs: number, report: Report): Promise<void> {
+  await delay(Math.min(settledMs, idleMs));
+  const usage = () => usageOf({ agent: machine.processes() }).get("agent");
+  const before = usage();
+  await delay(idleMs);
+  const after = usage();
+  const percent = (((after?.cpuMs ?? 0) - (before?.cpuMs ?? 0)) / idleMs) * 100;
+  report.atMost("both processes after it, PSS", after?.pssMb ?? Number.NaN, "MB", 120);
+  report.atMost("both processes, idle", percent, "% of a processor", 0.3);
+}
+
+async function measureSwap(machine: Machine, release: () => Promise<void>, report: Report): Promise<void> {
+  // The offer comes with a heartbeat: not a minute later.
+  await restarted(machine, () => machine.configure({ eventLogs: "none", heartbeatSeconds: 2 }));
+  await release();
+  const [, next] = versions;
+  await until(() => machine.status().version === next && machine.status().lastHeartbeatAt !== undefined);
+  report.atMost("swap to the first heartbeat of the next version", machine.swapGap(next), "s", 3);
+  report.atMost("both versions on the disk", machine.bytesOnDisk() / 1e6, "MB", 260);
+}
+
+/** Waits for a heartbeat of the process that starts after this work. */
+async function restarted(machine: Machine, work: () => void): Promise<void> {
+  const before = machine.status().startedAt;
+  work();
+  await until(() => {
+    const { startedAt, lastHeartbeatAt = "" } = machine.status();
+    return startedAt !== before && lastHeartbeatAt >= String(startedAt);
+  });
 }
 
 async function append(path: string, count: number): Promise<void> {
@@ -104,37 +124,6 @@ async function append(path: string, count: number): Promise<void> {
   }
   file.end();
   await once(file, "finish");
-}
-
-const textIn = (path: string): string => {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return ""; // Not written yet.
-  }
-};
-
-const statusOf = (folder: string): { lastHeartbeatAt?: string } =>
-  JSON.parse(textIn(join(folder, "state", "status.json")) || "{}");
-
-/** Watchdog and agent by their locks: the agent lives on when its watchdog ends. */
-function processesOf(folder: string): { agent: number[] } {
-  const locks = ["watchdog.lock", "agent.lock"].map((name) => textIn(join(folder, "state", name)));
-  return { agent: locks.map((text) => Number(text.split(" ")[0])).filter((pid) => pid > 0) };
-}
-
-async function ended(folder: string, watchdog: ChildProcess | null): Promise<void> {
-  if (watchdog === null) return;
-  const { agent } = processesOf(folder);
-  watchdog.kill("SIGTERM");
-  for (const pid of agent) {
-    try {
-      process.kill(pid, "SIGTERM");
-    } catch {
-      // It ended with the watchdog.
-    }
-  }
-  await delay(pollMs);
 }
 
 async function one(owner: pg.Client, text: string, values: unknown[]): Promise<number> {
