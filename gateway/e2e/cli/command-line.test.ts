@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { listening, testCaFile, testCertificate, until } from "@muster/testing";
 import type { Cluster } from "../support/cluster.ts";
 import { totpAt, totpCode } from "../support/operator.ts";
-import { claimReceiverPort } from "../support/receiver.ts";
+import { claimReceiverPort, startReceiver } from "../support/receiver.ts";
 import { sharedCluster } from "../support/shared-cluster.ts";
 import { newOrganization, newPartner, signedInAs, type TestUser } from "../support/users.ts";
 
@@ -361,12 +361,20 @@ it.each(Object.entries(products))(
   90_000,
 );
 
-it("the page about audit alerts makes an alert by its command, which saved views and changes follow", async () => {
-  const command = await commandOf("audit-alerts.md", "muster create audit-alerts");
-  const own = command.replace("ORGANIZATION", orgId).replace("USER", ada.id);
-  const { stdout, stderr, code } = await shell(`${own} --json`);
-  expect([code, stderr]).toEqual([0, expect.anything()]);
-  const made = JSON.parse(stdout) as { id: string };
+it("the page about audit alerts makes an alert and its webhook by its commands, and saved views make others", async () => {
+  const receiver = await startReceiver(cluster);
+  const run = async (text: string) => {
+    const command = (await commandOf("audit-alerts.md", text)).replace("ORGANIZATION", orgId).replace("USER", ada.id);
+    const own = command.replace("https://hooks.example.com/alerts", receiver.url);
+    const { stdout, stderr, code } = await shell(`${own} --json`);
+    expect([code, stderr]).toEqual([0, expect.anything()]);
+    return JSON.parse(stdout) as { id: string };
+  };
+  const webhook = await run("muster create webhooks");
+  const made = await run("muster create audit-alerts");
+  await signedInAs(cluster, "org-admin", { orgId });
+  const fired = () => receiver.received.some(({ body }) => body.includes(made.id));
+  await until("what the alert sends", fired, 60_000);
   expect(made).toMatchObject({ template: "new-administrator", orgId, notify: { webhook: true, mail: [ada.id] } });
   const view = ["create", "saved-views", "name=Sites", "resource=audit-logs", "query.action=site.create"];
   const { id: viewId } = await json<{ id: string }>(view);
@@ -378,7 +386,9 @@ it("the page about audit alerts makes an alert by its command, which saved views
   expect(listed.map(({ id }) => id)).toEqual([alert.id, made.id]);
   for (const { id } of listed) expect((await muster(["delete", "audit-alerts", id, "--yes"])).code).toBe(0);
   expect((await muster(["delete", "saved-views", viewId, "--yes"])).code).toBe(0);
-});
+  expect((await muster(["delete", "webhooks", webhook.id, "--yes"])).code).toBe(0);
+  await receiver.close();
+}, 120_000);
 
 it("muster audit append sends JSON lines, a hundred at a time, and each once", async () => {
   const line = (id: string) =>
