@@ -1,8 +1,10 @@
 import { createHmac, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { type Api, api } from "../support/client.ts";
 import type { Cluster } from "../support/cluster.ts";
+import { enroller } from "../support/enroller.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 import { sharedCluster } from "../support/shared-cluster.ts";
 import { newOrganization, newPartner, operator, signedInAs } from "../support/users.ts";
@@ -411,5 +413,39 @@ describe("a webhook", () => {
     expect(request?.headers["x-service-signature"]).toBe(hex(secret));
     expect(request?.headers["x-service-signature-previous"]).toBe(hex("old"));
     expect(String(request?.headers["webhook-signature"]).split(" ")).toHaveLength(2);
+  }, 60_000);
+});
+
+describe("events of the platform", () => {
+  it("meet the schemas of the catalogue", async () => {
+    const own = await startReceiver(cluster);
+    try {
+      const tenant = await newOrganization(cluster, partnerId);
+      const author = await signedInAs(cluster, "org-admin", { partnerId, orgId: tenant });
+      const events = ["device.*", "user.*", "session.*"];
+      await newWebhook({ url: own.url, events }, author.api);
+      const enroll = await enroller(cluster);
+      await enroll(tenant);
+      const visitor = await signedInAs(cluster, "org-viewer", { partnerId, orgId: tenant });
+      expect((await visitor.api.call("POST", "/auth/logout")).status).toBe(200);
+      const types = () => own.received.map(({ headers }) => String(headers["x-service-event-type"]));
+      const wanted = ["device.enrolled", "session.login", "session.logout", "user.login", "user.logout"];
+      await until("the events", () => wanted.every((type) => types().includes(type)), 30_000);
+      const { body } = await author.api.call("GET", "/webhooks/event-types?source=platform");
+      const schemas = new Map(
+        (body.data as { type: string; schema: object }[]).map((each) => [each.type, each.schema]),
+      );
+      const ajv = new Ajv2020({ strict: false, validateFormats: false });
+      for (const { body: sent } of own.received) {
+        const { type, data } = JSON.parse(sent) as { type: string; data: unknown };
+        expect([type, ajv.validate(schemas.get(type) ?? false, data), ajv.errorsText()]).toEqual([
+          type,
+          true,
+          "No errors",
+        ]);
+      }
+    } finally {
+      await own.close();
+    }
   }, 60_000);
 });

@@ -1,5 +1,6 @@
 import type { EventType } from "@muster/kit";
 import { exampleId, exampleTime } from "../fields/schemas.ts";
+import { type EmittedType, emittedSchema } from "./event-type-schemas.ts";
 
 /** The meaning of an event in one sentence, and its `data`. */
 type Description = { description: string; data: Readonly<Record<string, unknown>> };
@@ -28,8 +29,8 @@ const remote = { remoteSessionId: exampleId, deviceId: exampleId, userId: exampl
 const user = { userId: exampleId, email: "ada@example.com", name: "Ada" };
 const client = { ipAddress: "192.0.2.1", userAgent: "Mozilla/5.0" };
 
-/** Of types that this platform emits itself: `data` has exactly these fields. */
-const emitted = {
+/** Of types that this platform emits itself: `data` has exactly these fields, by event-type-schemas.ts. */
+const emitted: Readonly<Record<EmittedType, Description>> = {
   "device.enrolled": {
     description: "An agent has enrolled a device.",
     data: { ...device, lastSeenAt: null, lastIpAddress: null },
@@ -93,10 +94,10 @@ const emitted = {
       reason: "5 attempts in a row failed since 2026-01-31T12:00:00.000Z.",
     },
   },
-} satisfies Partial<Record<EventType, Description>>;
+};
 
 /** Types that only `POST /events` emits: `data` is whatever was posted, and this is an example. */
-const posted: Readonly<Record<Exclude<EventType, keyof typeof emitted>, Description>> = {
+const posted: Readonly<Record<Exclude<EventType, EmittedType>, Description>> = {
   "alert.triggered": { description: "A monitored condition has become true.", data: alert },
   "alert.acknowledged": { description: "A user has acknowledged an alert.", data: { ...alert, userId: exampleId } },
   "alert.resolved": { description: "The cause of an alert has gone.", data: alert },
@@ -123,6 +124,8 @@ const posted: Readonly<Record<Exclude<EventType, keyof typeof emitted>, Descript
   "remote.session.ended": { description: "Remote work on a device has ended.", data: remote },
 };
 
+const isEmitted = (type: EventType): type is EmittedType => Object.hasOwn(emitted, type);
+
 const described: Readonly<Record<EventType, Description>> = { ...emitted, ...posted };
 
 /** An event type with its sentence and a body as a receiver gets it. */
@@ -132,8 +135,8 @@ export function eventTypeOf(type: EventType) {
     type,
     group: type.slice(0, type.indexOf(".")),
     description,
-    source: type in emitted ? ("platform" as const) : ("posted" as const),
-    schema: null,
+    source: isEmitted(type) ? ("platform" as const) : ("posted" as const),
+    schema: isEmitted(type) ? emittedSchema(type) : null,
     version: null,
     archived: false,
     example: { id: exampleId, type, timestamp: exampleTime, orgId: exampleId, data },
