@@ -17,7 +17,9 @@ node --input-type=module -e '
   (await import(`${root}/deploy/local/dist/postgres-binaries.js`)).copyPostgres(to);' "$root" "$stage/postgres/opt/postgres"
 debian=$(dirname "$(ls -d /usr/lib/postgresql/*/bin/psql | tail -n 1)")
 cp "$debian/psql" "$debian/pg_isready" "$stage/postgres/usr/bin/"
-for program in "$debian"/{psql,pg_isready} "$stage"/postgres/opt/postgres/native/bin/{initdb,postgres}; do
+# initdb and pg_ctl start the server by a shell.
+install -D /bin/dash "$stage/postgres/bin/sh"
+for program in /bin/dash "$debian"/{psql,pg_isready} "$stage"/postgres/opt/postgres/native/bin/{initdb,postgres}; do
   LD_LIBRARY_PATH=$stage/postgres/opt/postgres/native/lib ldd "$program" | grep -oE ' /(usr/)?lib(64)?/[^ ]*' | while read -r lib; do
     install -D "$(readlink -f "$lib")" "$stage/postgres$lib"
   done
