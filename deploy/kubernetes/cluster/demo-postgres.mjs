@@ -11,7 +11,8 @@ const run = (program, ...args) => execFileSync(program, args, { stdio: ["ignore"
 
 if (!existsSync(join(data, "PG_VERSION"))) {
   writeFileSync("/tmp/password", password, { mode: 0o600 });
-  run("initdb", "-D", data, "-U", "postgres", "--pwfile=/tmp/password", "--auth-local=trust", "-E", "UTF8", "--locale=C");
+  const rights = ["-U", "postgres", "--pwfile=/tmp/password", "--auth-local=trust"];
+  run("initdb", "-D", data, ...rights, "-E", "UTF8", "--locale=C");
   appendFileSync(join(data, "pg_hba.conf"), "host all all all scram-sha-256\n");
   // On its socket alone, until every script has run.
   run("pg_ctl", "-D", data, "-w", "-o", `-c listen_addresses='' -k ${sockets}`, "start");
