@@ -1,4 +1,5 @@
 import { execFile, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import {
   appendFileSync,
   existsSync,
@@ -133,16 +134,18 @@ describe("the pasted line", () => {
       writeFileSync(join(tools, name), shim, { mode: 0o755 });
     }
     const file = join(folder, "key");
-    writeFileSync(file, key, { mode: 0o600 });
+    // Another suite may run beside this one.
+    const own = randomBytes(32).toString("hex");
+    writeFileSync(file, own, { mode: 0o600 });
     const PATH = `${tools}:${process.env.PATH}`;
     expect((await sh(`--root-key '${signer.text}' --key-file ${file}`, { PATH })).code).toBe(0);
-    expect(platform.enrollments).toMatchObject([{ enrollmentKey: key }]);
+    expect(platform.enrollments).toMatchObject([{ enrollmentKey: own }]);
     const lines = readFileSync(seen, "utf8");
     expect(lines.split("\n").length).toBeGreaterThan(50);
-    expect(lines).not.toContain(key);
-    expect((await ran("ps", ["-eo", "args"])).output).not.toContain(key);
+    expect(lines).not.toContain(own);
+    expect((await ran("ps", ["-eo", "args"])).output).not.toContain(own);
     for (const name of readdirSync(join(prefix, "state")).filter((each) => each.endsWith(".log"))) {
-      expect(readFileSync(inState(name), "utf8")).not.toContain(key);
+      expect(readFileSync(inState(name), "utf8")).not.toContain(own);
     }
     expect(existsSync(file)).toBe(false);
   });
