@@ -1,10 +1,12 @@
-import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { createServer, type RequestListener, type Server } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { testCaFile, testCertificate } from "@muster/testing";
 import { type Api, createApi } from "./api.ts";
 import { downloadOffer } from "./download.ts";
 import type { Offer } from "./offer.ts";
@@ -19,8 +21,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function serve(listener: RequestListener): Promise<string> {
-  const server: Server = createServer(listener);
+async function serve(listener: RequestListener, server: Server = createServer(listener)): Promise<string> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   closing.push(async () => {
     server.closeAllConnections();
@@ -29,7 +30,7 @@ async function serve(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-function apiOf(url: string, more: { replyMs?: number } = {}): Api {
+function apiOf(url: string, more: { replyMs?: number; ca?: string[] } = {}): Api {
   const api = createApi({ url, connections: 1, userAgent: "test", ...more });
   closing.unshift(api.close);
   return api;
@@ -102,6 +103,24 @@ describe("a download", () => {
     });
     const { status } = await apiOf(url).download(`${url}/file`, {});
     expect([status, hops]).toEqual([0, [undefined, undefined, undefined, undefined]]);
+  });
+
+  it("follows no redirect from https to http, and trusts no certificate but those of its authorities", async () => {
+    const requests: string[] = [];
+    const plain = await serve((request, response) => {
+      requests.push(`plain ${request.url}`);
+      response.end("x");
+    });
+    const redirect: RequestListener = (request, response) => {
+      requests.push(`secure ${request.url}`);
+      response.writeHead(302, { location: `${plain}/file` }).end();
+    };
+    const secure = (await serve(redirect, createTlsServer(testCertificate(), redirect))).replace("http:", "https:");
+    const trusting = apiOf(secure, { ca: [readFileSync(testCaFile, "utf8")] });
+    expect(await trusting.download(`${secure}/file`, {})).toMatchObject({ status: 0, body: null });
+    expect(requests).toEqual(["secure /file"]);
+    expect(await apiOf(secure).download(`${secure}/other`, {})).toMatchObject({ status: 0, body: null });
+    expect(requests).toEqual(["secure /file"]);
   });
 
   it("ends after its tries when it drips, and keeps what arrived", async () => {
