@@ -24,3 +24,8 @@ it.each([
 ])("the host of %s is %s", (url, host) => {
   expect(hostOf(url)).toBe(host);
 });
+
+it("the reason of a halted rollout is in words, without its state", () => {
+  const sentence = "Halted: 5 failures, the last: silent_after_return.";
+  expect(withInstants(sentence, String)).toBe("5 failures, the last: silent after return.");
+});

@@ -26,10 +26,14 @@ export function needOf({ kind, record, count }: AttentionItem): { tone: "bad" | 
 
 const instant = /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
 
-/** A sentence of the API with its instants as people read them, without the state that stands before it. */
+/**
+ * A sentence of the API as people read it: its instants in their zone, a reason's name as words, and without the state
+ * that stands before it.
+ */
 export const withInstants = (sentence: string, textOf: (at: Date) => string): string =>
   sentence
     .replace(/^Halted: (.)/, (_all, first: string) => first.toUpperCase())
+    .replace(/(?<=the last: )[a-z_]+/, (reason) => reason.replaceAll("_", " "))
     .replaceAll(instant, (text) => textOf(new Date(text)));
 
 /** The host of an address; the address itself where it is none. */

@@ -127,6 +127,20 @@ function Reasons({ of: { reasons, orgId } }: { of: Job }) {
   );
 }
 
+/** The API's filters, as the list of devices calls them. */
+const filterTitles: ReadonlyMap<string, string> = new Map([
+  ["siteId", "Site"],
+  ["groupId", "Group"],
+  ["status", "Status"],
+  ["os", "System"],
+  ["agentVersion", "Agent"],
+  ["label", "Label"],
+  ["seenBefore", "Not seen since"],
+  ["enrollmentKeyId", "Enrollment key"],
+  ["updateState", "Updates"],
+  ["search", "Name, serial, address, customer"],
+]);
+
 /** Which devices it was started for. */
 function Chosen({ of: { filter, change } }: { of: Job }) {
   const filters = listFiltersOf(filter);
@@ -138,7 +152,7 @@ function Chosen({ of: { filter, change } }: { of: Job }) {
       <Facts
         of={[
           ["Organization", filters.orgId ? <NameOf key="organization" id={filters.orgId} /> : "all"],
-          ...named.map(([name, value]) => [name, <Value key={name} of={value} />] as const),
+          ...named.map(([name, value]) => [filterTitles.get(name) ?? name, <Value key={name} of={value} />] as const),
           ...sites,
         ]}
       />

@@ -5,10 +5,12 @@ import { PageTitle } from "../../parts/page-title.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { FailureState, Loading, NotAllowed } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
+import { waiting as durationOf } from "../../rules/failure-sentence.ts";
 
-const seconds = (value: number) => (value < 1 ? "less than 1 s" : `${Math.round(value).toLocaleString()} s`);
 const waiting = (count: number, oldest: number) =>
-  count === 0 ? "none" : `${count.toLocaleString()}, the oldest for ${seconds(oldest)}`;
+  count === 0
+    ? "none"
+    : `${count.toLocaleString()}, the oldest for ${oldest < 1 ? "less than a second" : durationOf(oldest)}`;
 
 /** The platform's parts, for operators: dependencies, pending messages and dead letters. */
 export function Operations() {

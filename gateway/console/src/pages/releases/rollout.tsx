@@ -7,8 +7,9 @@ import { Facts, Section } from "../../parts/facts.tsx";
 import { NameOf } from "../../parts/name-of.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
-import { Time } from "../../parts/time.tsx";
+import { Time, useExactTime } from "../../parts/time.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
+import { withInstants } from "../../rules/attention.ts";
 import { limitOf, wavesOf } from "../../rules/waves.ts";
 import styles from "./rollout.module.css";
 import { FailureBars, Waves } from "./rollout-bars.tsx";
@@ -80,13 +81,16 @@ export function RolloutPage() {
 
 /** Where it halted, and why. */
 function Halts({ of: { reason, haltedParts } }: { of: Rollout }) {
+  const exact = useExactTime();
   if (!reason && haltedParts.length === 0) return null;
   return (
     <ul className={styles.halts} aria-label="Where it is halted">
       {reason ? (
         <li>
           <CircleAlert size={17} aria-hidden />
-          <p>Halted: {reason}</p>
+          <p>
+            <b>Halted.</b> <span className="soft">{withInstants(reason, exact)}</span>
+          </p>
         </li>
       ) : null}
       {haltedParts.map(({ kind, orgId, platform, succeeded, failed, reason: why, haltedAt }) => (
