@@ -113,7 +113,7 @@ inChromium("signing in to the console", (visit) => {
     await page.getByRole("button", { name: "Remove the authenticator app …" }).waitFor();
     await page.getByText("Recovery codes left: 10.").waitFor();
     await page.getByRole("button", { name: "Make new ones …" }).click();
-    await dialog.getByRole("button", { name: "Make them" }).click();
+    await dialog.getByRole("button", { name: "Make new ones" }).click();
     await dialog.getByLabel("I have stored it").check();
     await visitor.expectAccessible();
     await dialog.getByRole("button", { name: "Close" }).click();
