@@ -36,7 +36,7 @@ inChromium("releases in the console", (visit) => {
       await dialog.getByText(`helper ${version}, 1 file.`).waitFor();
       await dialog.getByLabel("Folder of its files").fill("http://releases.example.com");
       await dialog.getByRole("button", { name: "Publish" }).click();
-      await dialog.getByText("Must be an https URL").waitFor();
+      await dialog.getByText("helper: Must be an https URL").waitFor();
       await visitor.expectAccessibleAtBothWidths();
       await dialog.getByLabel("Folder of its files").fill("https://releases.example.com/files");
       await dialog.getByRole("button", { name: "Publish" }).click();
