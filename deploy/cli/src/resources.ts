@@ -51,6 +51,7 @@ export const resources: readonly Resource[] = [
   resource("audit-exports", "/api/v1/audit-logs/exports", ["id", "orgId", "status", "rows", "parts", "createdAt", "expiresAt"], ["orgId"], ["get", "create", "delete"]),
   resource("audit-logs", "/api/v1/audit-logs/logs", ["timestamp", "user", "action", "resource", "result", "ipAddress"], ["orgId", "user", "actorId", "actorType", "target", "ipAddress", "network", "sessionId", "excludeActions", "action", "actions", "category", "result", "resource", "resourceId", "resourceType", "from", "to"], ["get"]),
   resource("audit-streams", "/api/v1/audit-logs/streams", ["id", "name", "type", "status", "health", "lagRows", "lastError"], ["orgId"], all),
+  resource("bulk-jobs", "/api/v1/devices/bulk-jobs", ["id", "action", "status", "total", "done", "failed", "createdAt"], ["orgId", "status"], ["get", "delete"]),
   resource("checkpoints", "/api/v1/audit-logs/checkpoints", ["orgId", "chainId", "seq", "checksum", "createdAt"], ["orgId"]),
   resource("dead-letters", "/api/v1/webhooks/dead-letters", ["id", "webhookId", "event", "reason", "attempts", "createdAt"], ["orgId", "webhookId"]),
   resource("deliveries", "/api/v1/webhooks/{id}/deliveries", ["id", "event", "status", "attempt", "responseStatus", "createdAt"], ["status", "event", "eventId", "answer", "from", "to"]),

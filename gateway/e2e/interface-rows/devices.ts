@@ -35,6 +35,7 @@ export const deviceRows: AreaRows = {
     GET /devices/metrics
     GET /devices/history
     GET /devices/:id/metrics
+    GET /devices/bulk-jobs
     GET /devices/bulk-jobs/:id
     GET /devices/:id
     GET /device-groups

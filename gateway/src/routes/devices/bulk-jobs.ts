@@ -2,7 +2,21 @@ import type { DeviceBulkJob } from "@muster/proto/muster/tenancy/v1/bulk_job_pb"
 import { z } from "zod";
 import { type Route, route } from "../../route/route.ts";
 import { maskOf } from "../fields/field-mask.ts";
-import { id, idOut, idParams, success, timeOf, timeOrNull, timeOut } from "../fields/schemas.ts";
+import {
+  id,
+  idOut,
+  idParams,
+  listQuery,
+  only,
+  pageOf,
+  pagination,
+  paginationOf,
+  success,
+  timeOf,
+  timeOrNull,
+  timeOut,
+  valuesIn,
+} from "../fields/schemas.ts";
 import { deviceFilters, filterRequest, filtersOf } from "./device-filters.ts";
 
 const tag = "Devices";
@@ -23,6 +37,8 @@ const failure = z.object({
   deviceIds: z.array(idOut).meta({ description: "The first 20 of these devices." }),
 });
 
+const status = z.enum(["queued", "running", "done", "cancelled"]);
+
 const job = z
   .object({
     id: idOut,
@@ -30,7 +46,7 @@ const job = z
     filter: deviceFilters.meta({ description: "Parameters of `GET /devices` that chose the devices." }),
     action,
     change: change.nullable().meta({ description: "Of an `update`; null for other actions." }),
-    status: z.enum(["queued", "running", "done", "cancelled"]),
+    status,
     total: z.int().meta({ description: "Devices that matched when the job was made." }),
     done: z.int().meta({ description: "Devices changed so far." }),
     failed: z.int().meta({ description: "Devices refused so far; they stay unchanged." }),
@@ -85,6 +101,28 @@ const create = route({
       device: { ...wanted, siteId: wanted.siteId ?? "" },
     };
     return jobOf((await services.bulkJobs.createDeviceBulkJob(request, await rpc())).job);
+  },
+});
+
+const list = route({
+  method: "GET",
+  path: "/devices/bulk-jobs",
+  access: { auth: "session", permission: "devices:read", keyScopes: ["devices:read"] },
+  tag,
+  summary: "List bulk jobs, newest first",
+  description: "Kept for 30 days after their end. Who reaches a part of a tenant sees their own jobs alone.",
+  query: listQuery.extend({
+    orgId: id.optional().meta({ description: only.organization }),
+    status: valuesIn(status, 4)
+      .optional()
+      .meta({ description: only.oneOf, example: ["queued", "running"] }),
+  }),
+  reply: z.object({ data: z.array(job), pagination }),
+  errors: ["organization_not_found"],
+  async handle({ query, rpc }, { services }) {
+    const { orgId = "", status: states = [] } = query;
+    const reply = await services.bulkJobs.listDeviceBulkJobs({ page: pageOf(query), orgId, states }, await rpc());
+    return { data: reply.jobs.map(jobOf), pagination: paginationOf(reply.page) };
   },
 });
 
@@ -148,4 +186,4 @@ function changeOf({ updateMask, device }: DeviceBulkJob): z.input<typeof change>
   };
 }
 
-export const bulkJobRoutes: readonly Route[] = [create, get, cancel];
+export const bulkJobRoutes: readonly Route[] = [create, list, get, cancel];

@@ -32,6 +32,7 @@ export const viewedLists = {
   "audit-logs": "/audit-logs/logs",
   "audit-streams": "/audit-logs/streams",
   "audit-verifications": "/audit-logs/verify",
+  "bulk-jobs": "/devices/bulk-jobs",
   checkpoints: "/audit-logs/checkpoints",
   "dead-letters": "/webhooks/dead-letters",
   deliveries: "/webhooks/:id/deliveries",

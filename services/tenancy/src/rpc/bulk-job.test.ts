@@ -57,6 +57,33 @@ describe("a bulk job", () => {
     expect(await auditsOf(id)).toEqual(["device.bulk_job.create"]);
   });
 
+  it("is listed newest first, of an organization and by its states, to those who reach its tenant or made it", async () => {
+    const tenant = await tenantWith(2);
+    const other = await fleet.tenant();
+    const admin = adminOf(tenant);
+    const { siteId } = tenant;
+    const ids: (string | undefined)[] = [];
+    for (let n = 0; n < 2; n++) {
+      ids.unshift((await jobs(admin).createDeviceBulkJob(update(tenant.orgId, 2))).job?.id);
+      await jobs(admin).cancelDeviceBulkJob({ id: ids[0] });
+    }
+    const listed = async (caller: Caller, change: object = {}) =>
+      (await jobs(caller).listDeviceBulkJobs({ page: { limit: 100 }, ...change })).jobs.map(({ id }) => id);
+    expect(await listed(admin)).toEqual(ids);
+    expect(await listed(admin, { states: ["done", "queued"] })).toEqual([]);
+    expect(await listed(admin, { states: ["cancelled"] })).toEqual(ids);
+    expect(await listed(root, { orgId: tenant.orgId })).toEqual(ids);
+    expect(await listed(adminOf(other))).toEqual([]);
+    expect(await listed(adminOf(tenant, { siteIds: [siteId] }))).toEqual([]);
+    expect(await listed(adminOf(tenant, { siteIds: [siteId], actor: admin.actor }))).toEqual(ids);
+    const first = await jobs(admin).listDeviceBulkJobs({ page: { limit: 1 } });
+    expect([first.jobs.map(({ id }) => id), first.page?.total]).toEqual([[ids[0]], 2n]);
+    expect(await listed(admin, { page: { limit: 1, cursor: first.page?.nextCursor } })).toEqual([ids[1]]);
+    expect(await outcome(listed(adminOf(other), { orgId: tenant.orgId }))).toBe("organization_not_found");
+    expect(await outcome(listed(admin, { states: ["late"] }))).toBe("validation_failed states");
+    expect(await outcome(listed(adminOf(tenant, { permissions: [] })))).toBe("permission_denied");
+  });
+
   it("names the reasons of devices that were refused, and changes the others", async () => {
     const tenant = await tenantWith(3);
     const [gone = ""] = tenant.ids;

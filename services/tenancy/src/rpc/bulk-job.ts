@@ -2,7 +2,7 @@ import { create, fromJson, type JsonValue, toJson } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Database, Tx } from "@muster/db";
-import { AppError, type CallContext, isUuid, uuidv7 } from "@muster/kit";
+import { AppError, type CallContext, clampPage, isUuid, uuidv7 } from "@muster/kit";
 import {
   type DeviceBulkJob,
   DeviceBulkJobSchema,
@@ -13,18 +13,21 @@ import { callContext, toClaims } from "@muster/rpc";
 import { auditEvent, idempotentTx, requireOrganization, requirePermission } from "@muster/service";
 import { bulkChange, bulkDevicesMax, endsDevices, openJobsMax, requireExpected } from "../rules/bulk-job.ts";
 import type { DeviceFields } from "../rules/device.ts";
-import { isObject } from "../rules/fields.ts";
+import { checks, isObject } from "../rules/fields.ts";
 import { requireAllSites } from "../rules/guards.ts";
-import { bulkJobNotFound } from "../rules/refusals.ts";
+import { bulkJobNotFound, organizationNotFound } from "../rules/refusals.ts";
 import {
   type BulkJobRow,
+  bulkJobStates,
   countOpenJobs,
   findBulkJob,
   insertBulkJob,
+  listBulkJobs,
   lockBulkJob,
   markCancelled,
 } from "../store/bulk-jobs.ts";
 import { devicesOfFilter } from "../store/device-list.ts";
+import { findOwner } from "../store/device-scope.ts";
 import { deviceFilter } from "./device-filter.ts";
 import { requireFilterTargets } from "./filter-targets.ts";
 import { tenantOfNew } from "./new-tenant.ts";
@@ -71,8 +74,23 @@ function jobCreation({ db, now }: Deps): Pick<Handlers, "createDeviceBulkJob"> {
   };
 }
 
-function jobReads({ db }: Deps): Pick<Handlers, "getDeviceBulkJob"> {
+function jobReads({ db }: Deps): Pick<Handlers, "listDeviceBulkJobs" | "getDeviceBulkJob"> {
   return {
+    async listDeviceBulkJobs({ page: requested, orgId, states }, handler) {
+      const context = callContext(handler);
+      admit(context, "devices:read");
+      const page = clampPage(requested ?? {});
+      const check = checks();
+      const wanted = states.map((state) => check.oneOf("states", state, bulkJobStates));
+      check.done();
+      if (orgId !== "") {
+        const owner = isUuid(orgId) && (await db.tx(context, (tx) => findOwner(tx, context.caller, orgId, true)));
+        if (!owner) throw organizationNotFound();
+      }
+      const { rows, info } = await listBulkJobs(db, context, { orgId, states: wanted }, page);
+      return { jobs: rows.map(jobMessage), page: info };
+    },
+
     async getDeviceBulkJob({ id }, handler) {
       const context = callContext(handler);
       admit(context, "devices:read");

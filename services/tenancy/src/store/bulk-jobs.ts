@@ -1,11 +1,14 @@
 import { type Database, type Query, sql, type Tx } from "@muster/db";
-import type { CallContext, Caller } from "@muster/kit";
+import { anyOf, conditions, nonEmpty } from "@muster/db/builder";
+import type { CallContext, Caller, Page } from "@muster/kit";
+import { type ListPage, readNewestPage } from "@muster/service";
 import type { BulkAction, BulkFailures } from "../rules/bulk-job.ts";
 import type { DeviceFields } from "../rules/device.ts";
 import type { JsonObject } from "../rules/fields.ts";
 import { ofTenants, type ViewTenant } from "./saved-views.ts";
 
-export type BulkJobState = "queued" | "running" | "done" | "cancelled";
+export const bulkJobStates = ["queued", "running", "done", "cancelled"] as const;
+export type BulkJobState = (typeof bulkJobStates)[number];
 
 export type BulkJobRow = {
   id: string;
@@ -72,6 +75,18 @@ export async function insertBulkJob(tx: Tx, job: NewBulkJob, now: Date): Promise
     RETURNING ${columns}`);
   if (!row) throw new Error("a bulk job was not stored");
   return row;
+}
+
+/** A page of the jobs in the caller's scope, newest first (index device_bulk_jobs_newest). */
+export function listBulkJobs(
+  db: Database,
+  who: CallContext,
+  { orgId, states }: { orgId: string; states: readonly string[] },
+  page: Page,
+): Promise<ListPage<BulkJobRow>> {
+  const where = conditions((rows) => rows.where(nonEmpty({ org_id: orgId })).modify(anyOf, "state", states));
+  const visible = jobsInScope(who.caller);
+  return readNewestPage<BulkJobRow>(db, who, { table: sql`device_bulk_jobs`, columns, where, visible }, page);
 }
 
 /** One job in the caller's scope, or null. */
