@@ -100,7 +100,7 @@ writeFileSync(
  * secret.
  */
 export type OperationAccess = {
-  permission?: string;
+  permission?: string | Readonly<Record<"system" | "partner" | "organization", string>>;
   mfa?: true;
   scopes?: readonly string[];
   allSites?: true;

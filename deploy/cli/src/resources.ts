@@ -71,7 +71,7 @@ export const resources: readonly Resource[] = [
   resource("roles", "/api/v1/roles", ["id", "key", "name", "scope"], ["partnerId", "orgId", "scope"], all),
   resource("rollout-devices", "/api/v1/agent-versions/rollouts/{id}/devices", ["deviceId", "fromVersion", "version", "state", "reason"], ["state", "reason"]),
   resource("rollout-templates", "/api/v1/agent-versions/rollout-templates", ["id", "name", "percent", "updatedAt"], [], ["get", "create", "delete"]),
-  resource("rollouts", "/api/v1/agent-versions/rollouts", ["id", "component", "version", "kind", "state", "percent", "succeeded", "failed"], ["component", "state", "kind"], ["get", "create", "update"]),
+  resource("rollouts", "/api/v1/agent-versions/rollouts", ["id", "component", "version", "kind", "state", "percent", "succeeded", "failed"], ["component", "state", "kind", "partnerId"], ["get", "create", "update"]),
   resource("saved-views", "/api/v1/saved-views", ["id", "name", "resource", "shared", "query", "orgId"], ["orgId", "resource", "search"], all),
   resource("service-principals", "/api/v1/service-principals", ["id", "name", "keyPrefix", "status", "scopes"], ["orgId", "status", "search"], ["get", "create"]),
   resource("sessions", "/api/v1/auth/sessions", ["id", "device", "ipAddress", "lastUsedAt", "expiresAt", "current"], [], ["delete"]),

@@ -1,4 +1,4 @@
-import { type AreaRows, open, rows, system } from "./row.ts";
+import { type AreaRows, above, open, rows, system } from "./row.ts";
 
 /** The platform itself: health, documents, agent versions. */
 export const platformRows: AreaRows = {
@@ -60,7 +60,16 @@ export const platformRows: AreaRows = {
       `
     POST /agent-versions
     POST /agent-versions/:id/yank
-    DELETE /agent-versions/:id
+    DELETE /agent-versions/:id`,
+    ),
+    ...rows(
+      46,
+      {
+        permission: { system: "platform:admin", partner: "partner:policy", organization: "partner:policy" },
+        mfa: true,
+        scopes: above,
+      },
+      `
     POST /agent-versions/rollouts
     POST /agent-versions/rollouts/preview
     PATCH /agent-versions/rollouts/:id

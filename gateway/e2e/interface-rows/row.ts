@@ -7,7 +7,7 @@ export type InterfaceRow = {
   /** Below /api/v1, or `{base}/…` for the root. Parameters as `:name`; their names do not matter. */
   path: string;
   auth: Auth;
-  permission: Permission | null;
+  permission: Permission | Readonly<Record<Scope, Permission>> | null;
   mfa: boolean;
   /** Caller scopes that may call it; all three when the document names none. */
   scopes: readonly Scope[];

@@ -198,8 +198,12 @@ const listsOfOne = ["GET /webhooks", "GET /events", "GET /audit-logs/streams"];
 const lackingContext = ({ key }: Subject, { scope }: Actor) =>
   listsOfOne.includes(key) && scope !== "organization" ? refused(400, "organization_context_required") : null;
 
-const closedTo = (actor: Actor, { needs }: Subject) =>
-  actor.siteIds !== null && closedToSiteRestricted(needs) ? refused(403, "site_restricted") : null;
+function closedTo(actor: Actor, { needs, key }: Subject): Outcome | null {
+  if (actor.siteIds !== null && closedToSiteRestricted(needs)) return refused(403, "site_restricted");
+  // A partner's rollout may reach all of its organizations.
+  const isOfPartner = key === "POST /agent-versions/rollouts" && actor.scope === "partner";
+  return isOfPartner && actor.orgIds !== "all" ? refused(403, "scope_not_allowed") : null;
+}
 
 /** The refusal of reading or changing a record; null when the call is allowed. */
 function onRecord(actor: Actor, subject: Subject, target: Target): Outcome | null {
@@ -217,6 +221,12 @@ function onRecord(actor: Actor, subject: Subject, target: Target): Outcome | nul
     // A partner's role applies to all of its organizations.
     if (target.orgId === null && actor.scope === "partner" && actor.orgIds !== "all")
       return refused(403, "scope_not_allowed");
+  }
+  if (target.kind === "rollout" && method !== "GET") {
+    // A partner reads the platform's.
+    if (target.partnerId === null && actor.scope === "partner") return refused(404, "rollout_not_found");
+    if (actor.scope === "partner" && actor.orgIds !== "all") return refused(403, "scope_not_allowed");
+    if (subject.key === "POST /agent-versions/rollouts/:id/complete" && target.partnerId !== null) return invalid;
   }
   // No spare device is quarantined.
   if (subject.key === "POST /devices/:id/reject" && target.state === "orphaned") {

@@ -21,7 +21,7 @@ const withoutScope: Record<string, string> = {
   "POST /agents/:id/logs": "of the agent itself",
   "POST /sso/providers/:id/keys": "for providers by SAML, which the prepared one is not: e2e/sso repeats it",
   "POST /agent-versions": "for the platform's administrators alone",
-  "POST /agent-versions/rollouts": "for the platform's administrators alone",
+  "POST /agent-versions/rollouts": "for callers of all organizations of a partner",
   "POST /agent-versions/rollout-templates": "for the platform's administrators alone",
 };
 /**

@@ -176,9 +176,11 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
   }
 
   /** A rollout of a version of its own, the newest: one that is completed promotes its version. */
-  async function makeRollout(): Promise<string> {
+  async function makeRollout({ partnerId }: Spot): Promise<string> {
     const { version } = await post("/agent-versions", releaseBody(`matrix.${Date.now()}.${rollouts++}`));
     const { id } = await post("/agent-versions/rollouts", { component: "helper", version, percent: 1 });
+    // Given to the partner as if its own people had started it.
+    await owner.rows("UPDATE agent_release.rollout SET partner_id = $1 WHERE id = $2", [partnerId, id]);
     return String(id);
   }
 
@@ -198,7 +200,7 @@ export async function makersFor(cluster: Cluster, owner: Owner): Promise<Makers>
     if (kind === "replay") return targetAt(kind, spot, hooks.replayOf(await hooks.webhook(spot, name)), null);
     if (kind === "event") return targetAt(kind, spot, await hooks.event(spot, name), name);
     if (kind === "bulk_job") return targetAt(kind, spot, await bulkJob(spot), null);
-    if (kind === "rollout") return targetAt(kind, spot, await makeRollout(), name);
+    if (kind === "rollout") return targetAt(kind, spot, await makeRollout(spot), name);
     if (kind === "rollout_template") return targetAt(kind, spot, await makeTemplate(name), name);
     if (kind === "sso_attempt") {
       const provider = await post(...bodyOf("sso_provider", name, spot));

@@ -133,7 +133,8 @@ export function turnedAway(actor: Actor, row: InterfaceRow): Outcome | null {
   }
   if (!actor.isPartnerActive && !alwaysOpen.includes(key)) return refused(403, "partner_inactive");
   const lacks = actor.role ? withheld[actor.role] : undefined;
-  if (row.permission && lacks?.(row.permission)) return refused(403, "permission_denied");
+  const needed = typeof row.permission === "object" ? row.permission?.[actor.scope] : row.permission;
+  if (needed && lacks?.(needed)) return refused(403, "permission_denied");
   if (row.mfa && !actor.hasFactor) return refused(403, "mfa_required");
   if (!row.scopes.includes(actor.scope)) return refused(403, "scope_not_allowed");
   return null;
@@ -154,7 +155,7 @@ const seededScopes: Record<Scope, readonly Scope[]> = {
 };
 
 const staying: readonly Kind[] = ["audit_log", "user", "role"];
-/** Kinds of the platform: visible to every caller of their routes. */
+/** Kinds of the platform: visible to every caller of their routes, but for those of a partner. */
 export const ofPlatform: readonly Kind[] = ["agent_version", "rollout", "rollout_template"];
 /** Kinds that a directory reads and changes, of its own alone. */
 export const ofDirectories: readonly Kind[] = ["scim_user", "scim_group"];
@@ -164,7 +165,9 @@ const bySite: readonly Kind[] = ["site", "device", "device_group", "bulk_job"];
 export function hasAccess(actor: Actor, target: Target): boolean {
   if (actor.as === "directory") return target.directoryId === actor.directoryId;
   if (actor.as === "anonymous" || actor.as === "agent" || ofDirectories.includes(target.kind)) return false;
-  if (actor.scope === "system" || ofPlatform.includes(target.kind)) return true;
+  // New rollouts name one; a partner's cannot.
+  if (target.kind === "rollout_template") return actor.scope === "system";
+  if (actor.scope === "system" || (ofPlatform.includes(target.kind) && target.partnerId === null)) return true;
   if (isSeeded(target)) return seededScopes[actor.scope].some((scope) => target.relation === `seeded ${scope}`);
   if (target.partnerId !== actor.partnerId) return false;
   if (target.kind === "partner") return actor.scope === "partner";

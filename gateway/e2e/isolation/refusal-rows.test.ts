@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { isErrorCode } from "@muster/kit";
 import { until } from "@muster/testing";
 import { refusedCodes } from "../../src/http/refused-change.ts";
+import { permissionFor } from "../../src/route/route.ts";
 import { routes } from "../../src/routes/index.ts";
 import type { Cluster } from "../support/cluster.ts";
 import { sharedCluster } from "../support/shared-cluster.ts";
@@ -23,7 +24,7 @@ const subjects = subjectsOfRoutes(
 const isOwn = ({ route }: Subject) => route.access.auth !== "session" || route.access.permission === undefined;
 
 /** Changes that need no more than the right to read. */
-const mayView = ({ route }: Subject) => route.access.auth === "session" && /:read$/.test(route.access.permission ?? "");
+const mayView = ({ route }: Subject) => /:read$/.test(permissionFor(route.access, "organization") ?? "");
 
 let cluster: Cluster;
 let owner: Owner;

@@ -127,6 +127,10 @@ export async function makeWorld(owner: Owner, makers: Makers, kinds: ReadonlySet
   }
   for (const kind of ["agent_version", "rollout", "rollout_template"] as const)
     if (kinds.has(kind)) add(active, kind, nowhere);
+  if (kinds.has("rollout")) {
+    for (const relation of ["own", "other"] as const)
+      add(active, "rollout", { ...spots[relation], relation: `${relation} partner`, orgId: null, siteId: null });
+  }
   await Promise.all(wanted);
   for (const hook of active.filter(({ kind }) => kind === "webhook")) {
     active.push({ ...hook, kind: "delivery", id: makers.deliveryOf(hook.id), marker: null });

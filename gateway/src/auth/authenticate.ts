@@ -4,7 +4,7 @@ import { unavailable } from "../errors.ts";
 import type { ClientAddressRule } from "../request/client-address.ts";
 import type { Inbound } from "../request/headers.ts";
 import type { Agent, Credential, DirectoryClient, KeyHolder, PortalHolder } from "../route/credential.ts";
-import type { Access } from "../route/route.ts";
+import { type Access, permissionFor } from "../route/route.ts";
 import type { AccessTokens } from "./access-token.ts";
 import type { AgentCache } from "./agent-cache.ts";
 import { agentDigestOf, isAgentToken } from "./agent-token.ts";
@@ -123,8 +123,9 @@ export function checkAccess(access: Access, credential: Credential, rules: Acces
   if (access.auth === "any") return;
   const { caller } = credential;
   if (credential.kind === "session") {
-    if (access.permission !== undefined && !caller.permissions.includes(access.permission)) {
-      throw new AppError("permission_denied", "Permission denied", { facts: { required: access.permission } });
+    const required = permissionFor(access, caller.scope);
+    if (required !== undefined && !caller.permissions.includes(required)) {
+      throw new AppError("permission_denied", "Permission denied", { facts: { required } });
     }
     if (access.mfa && (caller.mfaAt === null || now() - caller.mfaAt.getTime() > rules.mfaMaxAgeMs)) {
       throw new AppError("mfa_required", "A completed MFA challenge is required", {

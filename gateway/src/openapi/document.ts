@@ -1,9 +1,10 @@
+import type { Permission, Scope } from "@muster/kit";
 import type { z } from "zod";
 import { idempotencyKeyHeader } from "../http/idempotency-key.ts";
 import { jsonMediaType } from "../http/media-type.ts";
 import { takesOrgInQuery } from "../http/validate-body.ts";
 import type { AnsweredStatus } from "../route/reply.ts";
-import { fullPath, noBody, type Route } from "../route/route.ts";
+import { fullPath, noBody, type PermissionByScope, type Route } from "../route/route.ts";
 import { type Tag, tagSentences } from "../route/tags.ts";
 import { description, license, securitySchemes } from "./about.ts";
 import { effectsOf } from "./effects.ts";
@@ -143,7 +144,7 @@ const decidedBySite = ["/devices", "/device-groups", "/enrollment-keys"];
 
 /**
  * Requirements for the caller, machine-readable: null means "none of that kind", for `keyScopes` "no API key", for
- * `portal` "no portal session".
+ * `portal` "no portal session". A permission may be an object, by the scope of the caller.
  */
 function accessOf({ access, path, errors = [] }: Route) {
   const allSites = errors.includes("site_restricted") && !decidedBySite.some((each) => path.startsWith(each));
@@ -176,7 +177,7 @@ function descriptionOf({ access, description }: Route): { description?: string }
   const sentences = description === undefined ? [] : [description];
   if (access.auth === "agent") sentences.push("Takes the token of the agent that `id` names.");
   if (access.auth === "session") {
-    if (access.permission) sentences.push(`Permission \`${access.permission}\`.`);
+    if (access.permission) sentences.push(permissionSentence(access.permission, access.scopes));
     if (access.keyScopes)
       sentences.push(`API keys need scope ${access.keyScopes.map((s) => `\`${s}\``).join(" or ")}.`);
     if (access.portal) sentences.push(portalSentence(access.portal));
@@ -184,6 +185,12 @@ function descriptionOf({ access, description }: Route): { description?: string }
     if (access.mfa) sentences.push("Needs a completed MFA challenge.");
   }
   return sentences.length > 0 ? { description: sentences.join(" ") } : {};
+}
+
+/** One permission, or that of each scope that may call. */
+function permissionSentence(permission: Permission | PermissionByScope, scopes: readonly Scope[] = []): string {
+  if (typeof permission === "string") return `Permission \`${permission}\`.`;
+  return `Permission ${scopes.map((scope) => `\`${permission[scope]}\` (${scope})`).join(" or ")}.`;
 }
 
 const portalSentence = (capability: string) =>

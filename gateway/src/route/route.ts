@@ -11,6 +11,15 @@ import type { Tag } from "./tags.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
+/** What a user of each scope needs. */
+export type PermissionByScope = Readonly<Record<Scope, Permission>>;
+
+/** The permission that a route asks of users of a scope; undefined for none. */
+export function permissionFor(access: Access, scope: Scope): Permission | undefined {
+  if (access.auth !== "session" || access.permission === undefined) return undefined;
+  return typeof access.permission === "string" ? access.permission : access.permission[scope];
+}
+
 /** Who may call a route. */
 export type Access =
   | { auth: "none" }
@@ -28,8 +37,8 @@ export type Access =
   | { auth: "any"; whileInactive?: true }
   | {
       auth: "session";
-      /** The user's role has it. */
-      permission?: Permission;
+      /** The user's role has it; several where it depends on the caller's scope. */
+      permission?: Permission | PermissionByScope;
       /** A second factor was completed in this session, recently enough. */
       mfa?: true;
       /** The caller's scope is one of these. */

@@ -19,8 +19,8 @@ export type Notification = NotificationAbout & {
   link: string;
   /** Null: the platform's own. */
   authorId: string | null;
-  /** Users, or all of the platform with the permission. */
-  to: readonly string[] | "platform";
+  /** Users, or all of the platform or of the partner with the permission. */
+  to: readonly string[] | "platform" | "partner";
 };
 
 /** Identity, which knows who may read what, and mails it. */
@@ -52,7 +52,7 @@ export function notificationClient(options: {
   return {
     async notify({ orgId, partnerId, authorId, to, ...text }) {
       const about = { orgId: orgId ?? "", partnerId: partnerId ?? "", authorId: authorId ?? "" };
-      const recipients = to === "platform" ? { allOfPlatform: true } : { userIds: [...to] };
+      const recipients = recipientsOf(to);
       const { author } = await client.notify({ ...text, ...about, ...recipients }, await call()).catch(fail);
       return stateOf(author);
     },
@@ -67,4 +67,9 @@ export function notificationClient(options: {
 function stateOf(author: NotificationAuthor): NotificationAuthorState {
   if (author === NotificationAuthor.ALLOWED) return "allowed";
   return author === NotificationAuthor.MISSING ? "missing" : "refused";
+}
+
+function recipientsOf(to: Notification["to"]) {
+  if (to === "platform") return { allOfPlatform: true };
+  return to === "partner" ? { allOfPartner: true } : { userIds: [...to] };
 }

@@ -80,7 +80,7 @@ export const settings = {
     "Whether a staged rollout offers its version to one device of each os/arch alone, until that device's update has ended.",
   ),
   STAGED_ROLLOUTS_MAX: whole(10, 1, 1_000).describe(
-    "Staged rollouts that may be open at the same time; another one is refused with 409.",
+    "Staged rollouts that the platform, and each partner, may have open at the same time; another one is refused with 409.",
   ),
   MFA_MAX_AGE_MINUTES: mfaMaxAgeMinutes,
   EGRESS_TEST_EXCEPTIONS: z

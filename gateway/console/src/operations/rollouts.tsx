@@ -8,8 +8,8 @@ import type { Operation } from "./record-operation.ts";
 type Rollout = BodyOf<"/api/v1/agent-versions/rollouts/{id}/progress">["rollout"];
 
 const of = ({ id }: Rollout) => ({ path: { id } });
-const isOver = ({ state }: Rollout) => state === "completed" || state === "cancelled";
-const isStopped = ({ state }: Rollout) => state === "paused" || state === "halted";
+const isOver = ({ state, mayChange }: Rollout) => !mayChange || state === "completed" || state === "cancelled";
+const isStopped = ({ state, mayChange }: Rollout) => mayChange && (state === "paused" || state === "halted");
 const title = (verb: string) => (rollout: Rollout) => `${verb} the rollout of ${rollout.version}?`;
 const forgets = ["/api/v1/agent-versions"] as const;
 
@@ -64,7 +64,10 @@ export const rolloutOperations: readonly Operation<Rollout>[] = [
     needs: "POST /api/v1/agent-versions/rollouts/{id}/complete",
     icon: CheckCheck,
     isOffered: (rollout) => !isOver(rollout) && rollout.kind === "staged",
-    asks: { title: title("Complete"), says: () => "The version becomes the target of the whole fleet." },
+    asks: {
+      title: title("Complete"),
+      says: ({ partnerId }) => `The version becomes the target of the whole ${partnerId ? "partner" : "fleet"}.`,
+    },
     run: async (rollout) =>
       void (await dataOf(api.POST("/api/v1/agent-versions/rollouts/{id}/complete", { params: of(rollout) }))),
     done: () => "The rollout is completed.",

@@ -28,7 +28,7 @@ export function whyNot(me: Me, operation: string): string | null {
   if (needs.scopes && !needs.scopes.includes(me.scope)) {
     return `It is for people of ${needs.scopes.map((scope) => scopeNames[scope as Me["scope"]]).join(" or ")}.`;
   }
-  const { permission } = needs;
+  const permission = typeof needs.permission === "object" ? needs.permission[me.scope] : needs.permission;
   if (permission && !me.permissions.includes(permission)) return `You need the permission ${permission}.`;
   if (needs.allSites && me.siteIds !== null) return "Your account is limited to some sites.";
   return null;

@@ -24,6 +24,13 @@ export const component = z.enum(["agent", "watchdog", "helper"]);
 export const readReleases = { auth: "session", permission: "agent-releases:read" } as const;
 /** People of the platform change the catalogue. */
 export const operate = { auth: "session", permission: "platform:admin", mfa: true, scopes: ["system"] } as const;
+/** The platform changes all rollouts, a partner its own. */
+export const rollOut = {
+  auth: "session",
+  permission: { system: "platform:admin", partner: "partner:policy", organization: "partner:policy" },
+  mfa: true,
+  scopes: ["system", "partner"],
+} as const;
 export const versionIn = z
   .string()
   .min(1)

@@ -77,16 +77,34 @@ const haltedPart = z.object({
   haltedAt: timeOut,
 });
 
+export const wave = z.object({
+  name: z.string(),
+  isOpen: z.boolean(),
+  devices: z.int().meta({
+    description: "Devices that no ring before it includes, as counted when the rollout was created.",
+  }),
+  offered: z
+    .int()
+    .meta({ description: "Devices that were offered the version; the other counts are of the newest offer of each." }),
+  inFlight: z.int(),
+  succeeded: z.int(),
+  failed: z.int(),
+});
+
 export const rollout = z
   .object({
     id: idOut,
     versionId: idOut,
+    partnerId: idOut
+      .nullable()
+      .meta({ description: "Whose it is: it includes only this partner's devices. Null: the platform's." }),
     component,
     version: z.string(),
     kind: z.enum(["guard", "staged"]).meta({ description: "Every version has a guard, for promotions and pins." }),
     state: states,
     rings: z.array(ringOut).meta({
-      description: "The partners, organizations, sites and groups of a ring are shown to system callers only.",
+      description:
+        "The partners, organizations, sites and groups of a ring are shown to system callers only, and of its own rollouts to a partner.",
     }),
     openRings: z.int(),
     percent: z.number(),
@@ -111,6 +129,8 @@ export const rollout = z
       description:
         "Organizations and systems on which too many updates failed: their devices are offered nothing until the rollout is resumed.",
     }),
+    heldByPlatform: z.boolean().meta({ description: "The platform paused it: its partner cannot resume it." }),
+    mayChange: z.boolean().meta({ description: "Whether the caller may change it." }),
     allowDowngrade: z.boolean().meta({ description: "Whether devices that run a newer version go back to this one." }),
     createdAt: timeOut,
     updatedAt: timeOut,

@@ -46,6 +46,7 @@ export function rolloutOf(message: Rollout | undefined): z.input<typeof rollout>
   return {
     id: message.id,
     versionId: message.releaseId,
+    partnerId: message.partnerId || null,
     component: component.parse(message.component),
     version: message.version,
     kind: message.kind as "guard",
@@ -73,6 +74,8 @@ export function rolloutOf(message: Rollout | undefined): z.input<typeof rollout>
       reason,
       haltedAt: timeOf(haltedAt),
     })),
+    heldByPlatform: message.heldByPlatform,
+    mayChange: message.mayChange,
     allowDowngrade: message.allowDowngrade,
     createdAt: timeOf(message.createdAt),
     updatedAt: timeOf(message.updatedAt),

@@ -12,9 +12,9 @@ import {
   timeOrNull,
   timeOut,
 } from "../fields/schemas.ts";
-import { component, operate, readReleases, rolloutState as states, versionIn } from "./agent-versions.ts";
+import { component, readReleases, rollOut, rolloutState as states, versionIn } from "./agent-versions.ts";
 import { updateAttempt, updateAttemptOf } from "./device-updates.ts";
-import { limits, ringIn, rollout } from "./rollout-fields.ts";
+import { limits, ringIn, rollout, wave } from "./rollout-fields.ts";
 import { limitsIn, ringMessage, rolloutOf } from "./rollout-replies.ts";
 
 const tag = "Agent releases";
@@ -35,19 +35,19 @@ const list = route({
   path: "/agent-versions/rollouts",
   access: readReleases,
   tag,
-  summary: "List rollouts, newest first",
+  summary: "List rollouts of the platform and of your partner, newest first",
   query: listQuery.extend({
     component: component.optional().meta({ description: only.equal }),
     state: states.optional().meta({ description: only.equal }),
     kind: z.enum(["guard", "staged"]).optional().meta({ description: only.equal }),
+    partnerId: id.optional().meta({ description: only.equal }),
   }),
   reply: z.object({ data: z.array(rollout), pagination }),
+  errors: ["partner_not_found"],
   async handle({ query, rpc }, { services }) {
-    const { component: of = "", state = "", kind = "" } = query;
-    const reply = await services.rollouts.listRollouts(
-      { page: pageOf(query), component: of, state, kind },
-      await rpc(),
-    );
+    const { component: of = "", state = "", kind = "", partnerId = "" } = query;
+    const wanted = { page: pageOf(query), component: of, state, kind, partnerId };
+    const reply = await services.rollouts.listRollouts(wanted, await rpc());
     return { data: reply.rollouts.map(rolloutOf), pagination: paginationOf(reply.page) };
   },
 });
@@ -68,11 +68,12 @@ const get = route({
 const create = route({
   method: "POST",
   path: "/agent-versions/rollouts",
-  access: operate,
+  access: rollOut,
   tag,
   summary: "Offer a version to a part of the fleet before it is promoted",
   description:
-    "The rollout halts itself when too many updates fail. Without rings it includes all devices within `percent`.",
+    "The rollout halts itself when too many updates fail. Without rings it includes all devices within `percent`. A partner's, which needs " +
+    "access to all of its organizations, includes only its own devices, and offers nothing where the platform's rollout of the version is halted.",
   body: z.object({
     component,
     version: versionIn,
@@ -94,6 +95,7 @@ const create = route({
     "agent_version_not_found",
     "release_untrusted",
     "limit_reached",
+    "site_restricted",
     "rollback_note_required",
     "rollout_template_not_found",
   ],
@@ -111,13 +113,14 @@ const create = route({
 const preview = route({
   method: "POST",
   path: "/agent-versions/rollouts/preview",
-  access: operate,
+  access: rollOut,
   tag,
   summary: "Count the devices of rings before a rollout starts",
-  description: "Changes nothing. A device of two rings counts in both.",
+  description: "Changes nothing. A device of two rings counts in both. Partners count only their own devices.",
   body: z.object({ rings: z.array(ringIn).min(1).max(20) }),
   example: { rings: [{ name: "Linux", os: ["linux" as const] }] },
   bodyLimitBytes: 4 * 1024 * 1024,
+  errors: ["site_restricted"],
   reply: z.object({
     rings: z.array(
       z.object({
@@ -139,7 +142,7 @@ const preview = route({
 const update = route({
   method: "PATCH",
   path: "/agent-versions/rollouts/:id",
-  access: operate,
+  access: rollOut,
   tag,
   summary: "Widen a rollout, or change its limits",
   description: "Rings and percent only rise, so that every device that was offered a version stays included.",
@@ -149,7 +152,7 @@ const update = route({
   audit: "agent_update.rollout.update",
   auditResource: "rollout",
   reply: rollout,
-  errors: ["no_updates", "rollout_not_found", "rollout_not_running"],
+  errors: ["no_updates", "rollout_not_found", "rollout_not_running", "site_restricted"],
   async handle({ params, body, rpc }, { services, updates }) {
     const reply = await services.rollouts.updateRollout({ id: params.id, ...limitsIn(body) }, await rpc());
     await updates.refresh();
@@ -161,7 +164,7 @@ const change = (name: "pause" | "complete" | "cancel", summary: string, descript
   route({
     method: "POST",
     path: `/agent-versions/rollouts/:id/${name}`,
-    access: operate,
+    access: rollOut,
     tag,
     summary,
     description,
@@ -169,7 +172,13 @@ const change = (name: "pause" | "complete" | "cancel", summary: string, descript
     audit: `agent_update.rollout.${name}`,
     auditResource: "rollout",
     reply: rollout,
-    errors: ["rollout_not_found", "rollout_not_running", "agent_version_not_found", "release_untrusted"],
+    errors: [
+      "rollout_not_found",
+      "rollout_not_running",
+      "agent_version_not_found",
+      "release_untrusted",
+      "site_restricted",
+    ],
     async handle({ params, rpc }, { services, updates }) {
       const reply = await services.rollouts.changeState({ id: params.id, change: name }, await rpc());
       await updates.refresh();
@@ -180,7 +189,7 @@ const change = (name: "pause" | "complete" | "cancel", summary: string, descript
 const resume = route({
   method: "POST",
   path: "/agent-versions/rollouts/:id/resume",
-  access: operate,
+  access: rollOut,
   tag,
   summary: "Go on after a pause or a halt",
   description:
@@ -193,7 +202,7 @@ const resume = route({
   audit: "agent_update.rollout.resume",
   auditResource: "rollout",
   reply: rollout,
-  errors: ["rollout_not_found", "rollout_not_running", "rollout_over_threshold"],
+  errors: ["rollout_not_found", "rollout_not_running", "rollout_over_threshold", "site_restricted"],
   async handle({ params, body, rpc }, { services, updates }) {
     const wanted = { id: params.id, change: "resume", acceptFailures: body.acceptFailures ?? false };
     const reply = await services.rollouts.changeState(wanted, await rpc());
@@ -225,6 +234,7 @@ const progress = route({
     expectedEnd: timeOut
       .nullable()
       .meta({ description: "Expected end of the updates in flight, at the rate of the last buckets." }),
+    waves: z.array(wave).meta({ description: "One for each ring, in their order." }),
   }),
   errors: ["rollout_not_found"],
   async handle({ params, query, rpc }, { services }) {
@@ -238,6 +248,9 @@ const progress = route({
         return { at: timeOf(at), offered, returned, succeeded, failed };
       }),
       expectedEnd: timeOrNull(reply.expectedEnd),
+      waves: reply.waves.map(({ name, isOpen, devices, offered, inFlight, succeeded, failed }) => {
+        return { name, isOpen, devices, offered, inFlight, succeeded, failed };
+      }),
     };
   },
 });
@@ -284,7 +297,7 @@ export const agentVersionRolloutRoutes: readonly Route[] = [
   change(
     "complete",
     "Promote the version of a staged rollout",
-    "The rest of the fleet follows, under the guard of the version.",
+    "The rest of the fleet follows, under the guard of the version. A partner's rollout pins the version for the partner instead.",
   ),
   change("cancel", "End a staged rollout", "Devices that run the version keep it."),
   progress,

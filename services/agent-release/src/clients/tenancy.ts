@@ -16,10 +16,13 @@ export type BeginUpdates = (
 export type EndUpdates = (deviceIds: readonly string[]) => Promise<void>;
 
 /**
- * Devices by the version of their agent and the rings that they are in (by position, versions not considered), and the
- * ids that name nothing.
+ * Devices, all or one partner's, by the version of their agent and the rings that they are in (by position, versions
+ * not considered), and the ids that name nothing or what is another partner's.
  */
-export type CountDevices = (rings: readonly Ring[]) => Promise<{
+export type CountDevices = (
+  rings: readonly Ring[],
+  partnerId: string | null,
+) => Promise<{
   groups: readonly { agentVersion: string; audiences: readonly number[]; devices: number }[];
   unknownIds: readonly string[];
 }>;
@@ -62,7 +65,7 @@ export function tenancyClient(options: { baseUrls: string[]; privateKeys: string
     async end(deviceIds) {
       await presence.endUpdates({ deviceIds: [...deviceIds] }, await call());
     },
-    async countDevices(rings) {
+    async countDevices(rings, partnerId) {
       const audiences = rings.map(({ partnerIds, orgIds, siteIds, groupIds, labels = {}, os = [], arch = [] }) => ({
         partnerIds: [...partnerIds],
         orgIds: [...orgIds],
@@ -72,7 +75,7 @@ export function tenancyClient(options: { baseUrls: string[]; privateKeys: string
         os: [...os],
         arch: [...arch],
       }));
-      return snapshot.countAudiences({ audiences }, await call(countTimeoutMs));
+      return snapshot.countAudiences({ audiences, partnerId: partnerId ?? "" }, await call(countTimeoutMs));
     },
     async device(id) {
       const { facts } = await snapshot.getDevices({ ids: [id] }, await call());

@@ -11,50 +11,61 @@ import {
   limitsOf,
   lockRollouts,
   type RolloutRow,
+  type RolloutsOf,
   type ShownRollout,
+  scopeOf,
   updateRollout,
 } from "../store/rollouts.ts";
 
 /** The last word of the audit action, and what its row has besides the changes. */
 export type RolloutChange = { action: string; details?: Record<string, unknown> };
 
-/** Throws `rollout_not_found`. */
-export async function existingRollout(tx: Tx, id: string): Promise<ShownRollout> {
+/** A rollout of the platform or of the partners that the caller sees. Throws `rollout_not_found`. */
+export async function existingRollout(tx: Tx, id: string, { partnerId }: RolloutsOf): Promise<ShownRollout> {
   const row = isUuid(id) ? await findRollout(tx, id) : null;
-  if (!row) throw new AppError("rollout_not_found", "Rollout not found");
+  const isVisible = partnerId === null || row?.partner_id === null || row?.partner_id === partnerId;
+  if (!row || !isVisible) throw rolloutNotFound();
   return row;
 }
+
+export const rolloutNotFound = () => new AppError("rollout_not_found", "Rollout not found");
+
+type AlterDeps = { db: Database; now: () => Date };
+/** `by` is whose rollouts the caller changes, `service` the same call as the service itself. */
+type Alteration = { context: CallContext; service: CallContext; by: RolloutsOf; id: string };
 
 /**
  * Locks a rollout, lets `change` alter its row, records that, and returns what `shown` makes of the rollout after it.
  * Throws `rollout_not_found`.
  */
 export function alterRollout<T>(
-  { db, now }: { db: Database; now: () => Date },
-  context: CallContext,
-  id: string,
+  { db, now }: AlterDeps,
+  { context, service, by, id }: Alteration,
   change: (tx: Tx, row: ShownRollout) => Promise<RolloutChange>,
   shown: (tx: Tx, row: ShownRollout) => Promise<T>,
 ): Promise<T> {
   const at = now();
   return db.tx(
-    context,
+    service,
     async (tx) => {
-      const { component, version, state } = await existingRollout(tx, id);
+      const found = await existingRollout(tx, id, by);
+      const { component, version, state, partner_id: partnerId } = found;
+      // A partner sees the platform's rollouts, but changes only its own.
+      if (by.partnerId !== null && partnerId !== by.partnerId) throw rolloutNotFound();
       // Attempts before their rollout, as heartbeats lock them.
       if (state === "paused") await lockOpenOfRollout(tx, id);
       const [locked] = await lockRollouts(tx, [id]);
-      if (!locked) throw new AppError("rollout_not_found", "Rollout not found");
+      if (!locked) throw rolloutNotFound();
       const row = { ...locked, component, version };
       const before = settled(row);
       const { action, details } = await change(tx, row);
       await moveClocks(tx, row, locked, at);
       await updateRollout(tx, row, at);
       const changed = { before, after: settled(row) };
-      const fact = { action: `agent_update.rollout.${action}`, id, name: `${component} ${version}` };
+      const fact = { action: `agent_update.rollout.${action}`, id, name: `${component} ${version}`, partnerId };
       auditRelease(tx, context, { ...fact, details: { ...details, changes: changed } }, at);
-      await bumpPlan(tx, { scope: "all" });
-      return shown(tx, await existingRollout(tx, id));
+      await bumpPlan(tx, scopeOf(row));
+      return shown(tx, await existingRollout(tx, id, by));
     },
     { retry: true },
   );
@@ -99,5 +110,6 @@ function settled(row: RolloutRow): Record<string, unknown> {
   } = row;
   const { halt_failures: haltAfterFailures, halt_percent: haltPercent, soak_seconds: soakSeconds } = row;
   const limits = { maxInFlight, haltAfterFailures, haltPercent, soakSeconds, waveSuccessPercent };
-  return { state, percent, openRings, ...limits, failuresBeforeResume };
+  const held = row.partner_id === null ? {} : { heldByPlatform: row.held_by_platform };
+  return { state, percent, openRings, ...limits, failuresBeforeResume, ...held };
 }

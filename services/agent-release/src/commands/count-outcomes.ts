@@ -5,7 +5,7 @@ import { isNextWaveDue, isOverThreshold } from "../rules/rollout.ts";
 import type { AttemptRow, AttemptState } from "../store/attempts.ts";
 import { bumpPlan } from "../store/plan.ts";
 import type { PartRow } from "../store/rollout-parts.ts";
-import { countersOf, limitsOf, type RolloutRow } from "../store/rollouts.ts";
+import { countersOf, limitsOf, type RolloutRow, scopeOf } from "../store/rollouts.ts";
 import { haltPart, haltRollout } from "./halt.ts";
 import { lockCounts, partOf, type RolloutCounts } from "./rollout-counts.ts";
 
@@ -50,13 +50,20 @@ export async function countOutcomes(
   }
   const halted = await haltWhereNeeded(tx, counts, failures, { now, log });
   const opened = [...counts.rollouts.values()].filter((rollout) => openNextWave(tx, rollout, now));
-  if (halted || opened.length > 0) await bumpPlan(tx, { scope: "all" });
+  await bumpPlanOf(tx, [...halted, ...opened]);
   await counts.save(tx, now);
+}
+
+/** Invalidates the decisions that these rollouts concern. */
+async function bumpPlanOf(tx: Tx, rollouts: readonly RolloutRow[]): Promise<void> {
+  const partnerIds = new Set(rollouts.map(({ partner_id: partnerId }) => partnerId));
+  if (partnerIds.has(null)) return void (await bumpPlan(tx, { scope: "all" }));
+  for (const partnerId of partnerIds) await bumpPlan(tx, scopeOf({ partner_id: partnerId }));
 }
 
 /** Opens the next ring of a running rollout when enough devices of the rings before it have succeeded. */
 function openNextWave(tx: Tx, rollout: RolloutRow, now: Date): boolean {
-  const { id, kind, state, rings, open_rings: openRings, percent, succeeded } = rollout;
+  const { id, kind, state, rings, open_rings: openRings, percent, succeeded, partner_id: partnerId } = rollout;
   const wave = { rings, openRings, percent, succeeded, waveSuccessPercent: rollout.wave_success_percent };
   if (state !== "running" || !isNextWaveDue(wave)) return false;
   rollout.open_rings += 1;
@@ -64,7 +71,7 @@ function openNextWave(tx: Tx, rollout: RolloutRow, now: Date): boolean {
   auditRelease(
     tx,
     asItself(),
-    { action: "agent_update.rollout.update", id, name: kind, details: { changes, succeeded } },
+    { action: "agent_update.rollout.update", id, name: kind, partnerId, details: { changes, succeeded } },
     now,
   );
   return true;
@@ -83,8 +90,8 @@ async function haltWhereNeeded(
   { rollouts, partsOf }: RolloutCounts,
   failures: ReadonlyMap<RolloutRow | PartRow, { attempt: AttemptRow; reason: string }>,
   { now, log }: { now: Date; log: Logger },
-): Promise<boolean> {
-  let halted = false;
+): Promise<RolloutRow[]> {
+  const halted: RolloutRow[] = [];
   for (const [counted, { attempt, reason }] of failures) {
     const rollout = rollouts.get(attempt.rollout_id);
     if (rollout?.state !== "running") continue;
@@ -94,14 +101,14 @@ async function haltWhereNeeded(
       if (!isOverThreshold(limitsOf(rollout), countersOf(rollout))) continue;
       await haltRollout(tx, rollout, attempt, reason, now);
       log.warn(facts, "rollout halted itself");
-      halted = true;
+      halted.push(rollout);
       continue;
     }
     const part = partsOf(attempt).find((each) => each === counted);
     if (!part || part.halted_at !== null || !isOverThreshold(limitsOf(rollout), partOf(part))) continue;
     await haltPart(tx, rollout, part, attempt, reason, now);
     log.warn({ ...facts, kind: part.kind, name: part.name }, "a part of a rollout halted itself");
-    halted = true;
+    halted.push(rollout);
   }
   return halted;
 }

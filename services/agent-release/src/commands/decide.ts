@@ -3,8 +3,10 @@ import { counter, type Logger, systemCaller, uuidv7 } from "@muster/kit";
 import type { BeginUpdates, EndUpdates } from "../clients/tenancy.ts";
 import { service } from "../config.ts";
 import { platformOf } from "../rules/component.ts";
-import { type Decision, type Device, type PastAttempt, recheckMaxMs } from "../rules/gate.ts";
+import { type Decision, type PastAttempt, recheckMaxMs } from "../rules/gate.ts";
 import { type OpenOffer, resolveOffer } from "../rules/open-offer.ts";
+import type { Device } from "../rules/plan.ts";
+import { waveOf } from "../rules/ring.ts";
 import type { Ramp } from "../rules/rollout.ts";
 import { type UpdateState, updateStateOf } from "../rules/update-state.ts";
 import {
@@ -183,6 +185,7 @@ function answerOf(open: AttemptRow, offer: Offer | null, now: Date, intervalSeco
 function attemptFor(device: Device, decided: readonly Decision[], now: Date): NewAttempt | null {
   const decision = decided.find(({ rule }) => rule === "offered");
   if (!decision?.target || !decision.rollout) return null;
+  const { id: rolloutId, rings, openRings } = decision.rollout;
   return {
     id: uuidv7(now.getTime()),
     device_id: device.id,
@@ -192,9 +195,10 @@ function attemptFor(device: Device, decided: readonly Decision[], now: Date): Ne
     component: decision.component,
     release_id: decision.target.id,
     version: decision.target.version,
-    rollout_id: decision.rollout.id,
+    rollout_id: rolloutId,
     from_version: decision.current ?? "",
     platform: platformOf(device),
+    wave: waveOf(rings, openRings, device, device.versions.agent),
   };
 }
 

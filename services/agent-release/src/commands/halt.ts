@@ -1,7 +1,7 @@
 import type { Tx } from "@muster/db";
 import { counter } from "@muster/kit";
 import { asItself, auditRelease } from "../emits/audit.ts";
-import { nameOfPart } from "../rules/gate.ts";
+import { nameOfPart } from "../rules/plan.ts";
 import { type AttemptRow, failuresByOrganization } from "../store/attempts.ts";
 import { addHaltNotice } from "../store/halt-notices.ts";
 import type { PartRow } from "../store/rollout-parts.ts";
@@ -56,7 +56,7 @@ function countsOf({ failed, succeeded, in_flight: inFlight }: RolloutRow | PartR
   return { failed, succeeded, inFlight };
 }
 
-/** Its audit row, and the line of the mail to the platform's administrators. */
+/** Its audit row, and the line of the mail to the people of its owner. */
 async function noteHalt(
   tx: Tx,
   rollout: RolloutRow,
@@ -65,7 +65,8 @@ async function noteHalt(
   now: Date,
 ): Promise<void> {
   halts.inc();
-  await addHaltNotice(tx, rollout.id, `${component} ${version}: ${rollout.reason}`, now);
-  const fact = { action: "agent_update.rollout.halt", id: rollout.id, name: `${component} ${version}` };
+  await addHaltNotice(tx, rollout, `${component} ${version}: ${rollout.reason}`, now);
+  const { id, partner_id: partnerId } = rollout;
+  const fact = { action: "agent_update.rollout.halt", id, name: `${component} ${version}`, partnerId };
   auditRelease(tx, asItself(), { ...fact, details: { component, version, kind: rollout.kind, ...details } }, now);
 }

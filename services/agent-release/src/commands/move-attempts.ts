@@ -1,7 +1,7 @@
 import type { Tx } from "@muster/db";
 import type { Logger } from "@muster/kit";
 import { hasStarted, lateReturnMs, moveAttempt } from "../rules/attempt.ts";
-import type { Device } from "../rules/gate.ts";
+import type { Device } from "../rules/plan.ts";
 import { parseVersion } from "../rules/version.ts";
 import {
   type AttemptRow,

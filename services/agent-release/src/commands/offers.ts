@@ -1,5 +1,5 @@
 import { platformOf } from "../rules/component.ts";
-import type { Device } from "../rules/gate.ts";
+import type { Device } from "../rules/plan.ts";
 import { compareVersions, parseVersion } from "../rules/version.ts";
 import type { NewAttempt } from "../store/attempts.ts";
 import type { Plan } from "./plan-memory.ts";

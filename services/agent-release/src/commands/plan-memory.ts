@@ -1,9 +1,9 @@
 import { sql, type Tx } from "@muster/db";
 import type { NoteVerifier } from "@muster/kit";
 import { type Component, platformOf } from "../rules/component.ts";
-import { type Catalogue, type PlannedRelease, type PlannedRollout, partKey } from "../rules/gate.ts";
 import { ManifestError } from "../rules/manifest.ts";
 import { manifestRoot } from "../rules/manifest-root.ts";
+import { type Catalogue, type PlannedRelease, type PlannedRollout, partKey } from "../rules/plan.ts";
 import { createVerify, distrusted, type Verify } from "../rules/release-trust.ts";
 import { openRollbackNote, type RollbackNote } from "../rules/rollback-note.ts";
 import { type Merged, mergeSettings, nothingSet, type Settings } from "../rules/settings.ts";
@@ -86,7 +86,8 @@ async function heldAt(tx: Tx, epoch: number, before: Held | null, trust: Trust):
   const ids = (of: PlanScope["scope"]) => changes.flatMap(({ scope, id }) => (scope === of && id !== null ? [id] : []));
   for (const id of ids("partner")) partners.delete(id);
   await forgetOrganizations(tx, partners, ids("organization"));
-  const isAnother = changes.some(({ scope }) => scope === "all");
+  // Partners change rollouts of their own, too.
+  const isAnother = changes.some(({ scope }) => scope !== "organization");
   return { epoch, catalogue: isAnother ? await readCatalogue(tx, trust) : before.catalogue, partners };
 }
 
@@ -186,9 +187,8 @@ async function readCatalogue(tx: Tx, trust: Trust): Promise<CatalogueAt> {
   }
   const byRelease = new Map<string, PlannedRollout[]>();
   for (const rollout of rollouts) {
-    const list = byRelease.get(rollout.release_id) ?? [];
-    list.push(plannedRollout(rollout, halted.get(rollout.id) ?? new Map(), openRollback));
-    byRelease.set(rollout.release_id, list);
+    const planned = plannedRollout(rollout, halted.get(rollout.id) ?? new Map(), openRollback);
+    addTo(byRelease, rollout.release_id, planned);
   }
   const of = (component: Component) => {
     const own = rows.filter((row) => row.component === component);
@@ -241,6 +241,9 @@ function plannedOf(
   const guard = rollouts.find(({ kind }) => kind === "guard");
   // Without its guard a release is not offered.
   if (!guard) return [];
+  const above = rollouts.filter(({ partnerId }) => partnerId === null);
+  const ofPartners = new Map<string, PlannedRollout[]>();
+  for (const each of rollouts) if (each.partnerId !== null) addTo(ofPartners, each.partnerId, { ...each, above });
   return [
     {
       id: row.id,
@@ -252,9 +255,16 @@ function plannedOf(
       expiresAt: row.expires_at,
       platforms: new Set(row.artifacts.map(platformOf)),
       guard,
-      staged: rollouts.filter(({ kind }) => kind === "staged"),
+      staged: above.filter(({ kind }) => kind === "staged"),
+      ofPartners,
     },
   ];
+}
+
+function addTo(lists: Map<string, PlannedRollout[]>, key: string, rollout: PlannedRollout): void {
+  const list = lists.get(key);
+  if (list) list.push(rollout);
+  else lists.set(key, [rollout]);
 }
 
 function plannedRollout(
@@ -262,7 +272,7 @@ function plannedRollout(
   halted: ReadonlyMap<string, string>,
   openRollback: Plan["openRollback"],
 ): PlannedRollout {
-  const { id, kind, state, rings, open_rings: openRings, percent } = row;
+  const { id, kind, partner_id: partnerId, state, rings, open_rings: openRings, percent } = row;
   const rollback = openRollback(row.rollback_note);
-  return { id, kind, state, rings, openRings, percent, haltedParts: halted, budget: null, rollback };
+  return { id, kind, partnerId, state, rings, openRings, percent, haltedParts: halted, budget: null, rollback };
 }

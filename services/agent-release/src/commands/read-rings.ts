@@ -57,14 +57,17 @@ function ringOf({ name, partnerIds, orgIds, siteIds, groupIds, ...ring }: Omit<R
 /** Devices of a ring, and those of them that no ring before it includes. */
 export type RingCount = { devices: number; own: number };
 
-/** Counts devices of rings. Throws `validation_failed` for ids that name nothing, and with `needed` for empty rings. */
+/**
+ * Counts devices of rings, all or one partner's, to which others' ids are unknown. Throws `validation_failed` for ids
+ * that name nothing, and with `needed` for empty rings.
+ */
 export async function countRings(
   rings: readonly Ring[],
   countDevices: CountDevices,
-  { needed }: { needed: boolean },
+  { needed, partnerId }: { needed: boolean; partnerId: string | null },
 ): Promise<RingCount[]> {
   if (rings.length === 0) return [];
-  const { groups, unknownIds } = await countDevices(rings);
+  const { groups, unknownIds } = await countDevices(rings, partnerId);
   const counts = rings.map(() => ({ devices: 0, own: 0 }));
   for (const { agentVersion, audiences, devices } of groups) {
     const inRange = audiences.filter((at) => isInRange(agentVersion, rings[at]?.agentVersionRange ?? ""));

@@ -1,6 +1,6 @@
 import type { Tx } from "@muster/db";
 import { platformOf } from "../rules/component.ts";
-import { partKey } from "../rules/gate.ts";
+import { partKey } from "../rules/plan.ts";
 import { budgetOf, type Part, partBudgetOf, partsOfDevice, type Ramp } from "../rules/rollout.ts";
 import type { AttemptRow } from "../store/attempts.ts";
 import { findParts, type PartKey, type PartRow, partsOfAll, putParts } from "../store/rollout-parts.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { sql } from "@muster/db";
-import { systemCaller } from "@muster/kit";
+import { systemCaller, uuidv7 } from "@muster/kit";
 import type { Notification } from "@muster/service";
 import { haltRollout } from "../commands/halt.ts";
 import type { AttemptRow } from "../store/attempts.ts";
@@ -15,8 +15,8 @@ beforeAll(async () => {
 afterAll(() => service?.stop());
 
 /** A rollout that halts; its id. */
-async function halted(version: string): Promise<string> {
-  const id = await service.stage(version);
+async function halted(version: string, partnerId: string | null = null): Promise<string> {
+  const id = await service.stage(version, { partner_id: partnerId });
   await service.deps.db.tx({ caller: systemCaller("agent-release") }, async (tx) => {
     const [row] = await lockRollouts(tx, [id]);
     if (!row) throw new Error("no rollout");
@@ -52,6 +52,14 @@ describe("the notice of a halted rollout", () => {
     const administrators = { permission: "platform:admin", orgId: null, partnerId: null, to: "platform" };
     expect(passed).toMatchObject([{ kind: "rollout_halted", line, link, ...administrators }]);
     expect(await waiting()).toEqual([]);
+  });
+
+  it("goes to a partner's own people for its rollout", async () => {
+    const partnerId = uuidv7();
+    await halted("1.1.1", partnerId);
+    const { passed, pass } = passing();
+    await pass();
+    expect(passed).toMatchObject([{ permission: "partner:policy", orgId: null, partnerId, to: "partner" }]);
   });
 
   it("waits while identity is away, and is repeated under its id", async () => {

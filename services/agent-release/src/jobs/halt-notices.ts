@@ -5,13 +5,11 @@ import { delayHaltNotice, dueHaltNotices, removeHaltNotice } from "../store/halt
 
 type Deps = { db: Database; log: Logger; now: () => Date; notify: NotificationClient["notify"] };
 
-const administrators = {
-  permission: "platform:admin",
-  orgId: null,
-  partnerId: null,
-  authorId: null,
-  to: "platform",
-} as const;
+/** The people of the rollout's owner: administrators of the platform, or those who may roll out for the partner. */
+const readersOf = (partnerId: string | null) =>
+  partnerId === null
+    ? ({ permission: "platform:admin", orgId: null, partnerId, authorId: null, to: "platform" } as const)
+    : ({ permission: "partner:policy", orgId: null, partnerId, authorId: null, to: "partner" } as const);
 const everyMs = 5_000;
 const batch = 20;
 /** Pause after a failure, in seconds. */
@@ -25,10 +23,13 @@ const lifeMs = 86_400_000;
  */
 export async function passHaltNotices({ db, log, now, notify }: Deps): Promise<number> {
   let passed = 0;
-  for (const { id, rollout_id: rolloutId, line, created_at: createdAt } of await dueHaltNotices(db, batch)) {
+  for (const { id, rollout_id: rolloutId, partner_id: partnerId, line, created_at: createdAt } of await dueHaltNotices(
+    db,
+    batch,
+  )) {
     try {
       const link = `/releases/rollouts/${rolloutId}`;
-      await notify({ id, kind: "rollout_halted", line, link, ...administrators });
+      await notify({ id, kind: "rollout_halted", line, link, ...readersOf(partnerId) });
       await removeHaltNotice(db, id);
       passed += 1;
     } catch (err) {

@@ -1,5 +1,5 @@
 import type { DeviceFacts } from "@muster/proto/muster/common/v1/device_pb";
-import type { Device } from "../rules/gate.ts";
+import type { Device } from "../rules/plan.ts";
 
 /** A device in the gate's form. */
 export function deviceOf(facts: DeviceFacts): Device {

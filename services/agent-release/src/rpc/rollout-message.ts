@@ -27,7 +27,7 @@ export const ringFields = ({ name, partnerIds, orgIds, siteIds, groupIds, ...rin
   agentVersionRange: ring.agentVersionRange ?? "",
 });
 
-/** Rings name tenants: only system users see which. */
+/** Rings name tenants: only system users see which, and of its own rollouts a partner's users of all organizations. */
 export function rolloutMessage(
   row: ShownRollout,
   { caller }: CallContext,
@@ -40,7 +40,10 @@ export function rolloutMessage(
     version: row.version,
     kind: row.kind,
     state: row.state,
-    rings: row.rings.map((ring) => ringFields(caller.scope === "system" ? ring : { ...nobody, name: ring.name })),
+    partnerId: row.partner_id ?? "",
+    heldByPlatform: row.held_by_platform,
+    mayChange: mayChange(caller, row),
+    rings: row.rings.map((ring) => ringFields(seesOwners(caller, row) ? ring : { ...nobody, name: ring.name })),
     openRings: row.open_rings,
     percent: row.percent,
     maxInFlight: row.max_in_flight,
@@ -59,6 +62,17 @@ export function rolloutMessage(
     createdAt: timestampFromDate(row.created_at),
     updatedAt: timestampFromDate(row.updated_at),
   });
+}
+
+/** Whether the caller may change it: people of the platform each, a partner's who reach all of it their own. */
+function mayChange(caller: Caller, row: ShownRollout): boolean {
+  const needed = caller.scope === "system" ? "platform:admin" : "partner:policy";
+  return seesOwners(caller, row) && caller.permissions.includes(needed);
+}
+
+function seesOwners({ scope, partnerId, orgAccess }: Caller, row: ShownRollout): boolean {
+  if (scope === "system") return true;
+  return scope === "partner" && partnerId !== null && row.partner_id === partnerId && orgAccess.mode === "all";
 }
 
 /** Organizations are visible to those who may see them, systems to everybody. */

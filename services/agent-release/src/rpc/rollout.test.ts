@@ -194,6 +194,12 @@ describe("rings", () => {
     expect(await update(second ?? {})).not.toEqual(["4.0.0"]);
     expect([await update(first ?? {}), await openRings()]).toEqual([["4.0.0"], 2]);
     expect(await update(second ?? {})).toEqual(["4.0.0"]);
+    const { waves } = await root().getProgress({ id: String(rollout?.id) });
+    const none = { inFlight: 0, failed: 0 };
+    expect(waves).toMatchObject([
+      { name: "first", isOpen: true, devices: 4, offered: 2, succeeded: 2, ...none },
+      { name: "second", isOpen: true, devices: 1, offered: 1, succeeded: 1, ...none },
+    ]);
     expect(await service.lastAudit("agent_update.rollout.update")).toMatchObject({
       changes: { before: { openRings: 1 }, after: { openRings: 2 } },
     });

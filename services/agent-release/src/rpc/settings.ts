@@ -4,20 +4,26 @@ import { sql, type Tx } from "@muster/db";
 import { AppError, type CallContext, type FieldErrors, isUuid, type NoteVerifier, validationError } from "@muster/kit";
 import type { GetSettingsResponse, SettingsService, UpdateSettings } from "@muster/proto/muster/release/v1/settings_pb";
 import { callContext } from "@muster/rpc";
-import { requireMfa, requirePermission, requireScope, type TenantReader } from "@muster/service";
-import { auditTenant } from "../emits/audit.ts";
+import {
+  requireMfa,
+  requirePermission,
+  requireScope,
+  requireWholeOrganization,
+  type TenantReader,
+} from "@muster/service";
+import { auditSettings } from "../emits/audit.ts";
 import { ManifestError } from "../rules/manifest.ts";
 import { manifestRoot } from "../rules/manifest-root.ts";
 import { openRollbackNote, refusalOfNote } from "../rules/rollback-note.ts";
-import { fieldNames, mergeSettings, nothingSet, type Policy, type Settings, windowOf } from "../rules/settings.ts";
+import { mergeSettings, nothingSet, type Policy, type Settings, windowOf } from "../rules/settings.ts";
 import { compareVersions, parseVersion } from "../rules/version.ts";
 import { type Day, days, windowAt } from "../rules/window.ts";
 import { bumpPlan } from "../store/plan.ts";
 import { rootNotes } from "../store/root-notes.ts";
 import { lockSettings, putSettings, settingsFor, settingsOf } from "../store/settings.ts";
 import { partnerOfOrganization } from "../store/tenants.ts";
-import { asService } from "./guards.ts";
-import { shownFields, shownValue } from "./settings-json.ts";
+import { actAsService, asService, requireWholePartner } from "./guards.ts";
+import { shownFields } from "./settings-json.ts";
 
 export type SettingsDeps = TenantReader & {
   now: () => Date;
@@ -61,14 +67,11 @@ export function settingsService(deps: SettingsDeps): ServiceImpl<typeof Settings
 
     async putSettings({ orgId, settings }, handler) {
       const context = callContext(handler);
-      const { caller } = context;
       requirePermission(context, orgId === "" ? "partner:policy" : "organizations:write");
       requireMfa(context, deps.mfaMaxAgeMinutes);
-      if (caller.siteIds !== null) throw new AppError("site_restricted", "Your access is restricted to sites");
+      requireWholeOrganization(context);
       const level = await levelOf(context, orgId);
-      if (level.orgId === null && caller.orgAccess.mode !== "all") {
-        throw new AppError("scope_not_allowed", "This operation needs access to all organizations of the partner");
-      }
+      if (level.orgId === null) requireWholePartner(context);
       const at = now();
       // Read by the service: callers do not see root notes.
       const roots = await db.tx(asService(context), rootNotes, { readOnly: true });
@@ -80,40 +83,15 @@ export function settingsService(deps: SettingsDeps): ServiceImpl<typeof Settings
         const own = rows.find((row) => row.org_id === level.orgId);
         const before = own ? settingsOf(own) : nothingSet;
         await putSettings(tx, level, wanted, at);
-        const changed: string[] = fieldNames.filter(
-          (name) => JSON.stringify(before[name]) !== JSON.stringify(wanted[name]),
-        );
-        const isOther = (before.rollbackNote ?? null) !== wanted.rollbackNote;
-        const changedFields = isOther ? [...changed, "rollbackNote"] : changed;
-        if (changedFields.length > 0) auditChange(tx, context, level, { before, after: wanted, changedFields }, at);
+        auditSettings(tx, context, level, { before, after: wanted }, at);
         // Written by the service: callers do not see the plan.
-        await tx.execute(sql`SELECT set_config('app.scope', 'system', true)`);
+        await actAsService(tx);
         const scope = level.orgId === null ? "partner" : "organization";
         await bumpPlan(tx, { scope, id: level.orgId ?? level.partnerId });
         return { settings: await shown(tx, level, at) };
       });
     },
   };
-}
-
-function auditChange(
-  tx: Tx,
-  context: CallContext,
-  level: Level,
-  change: { before: Settings; after: Settings; changedFields: readonly string[] },
-  at: Date,
-): void {
-  const { partnerId, orgId } = level;
-  const of = (settings: Settings) => ({
-    ...Object.fromEntries(fieldNames.map((name) => [name, shownValue(name, settings[name])])),
-    rollbackNote: settings.rollbackNote ?? null,
-  });
-  const resource = { type: orgId === null ? "partner" : "organization", id: orgId ?? partnerId, name: null };
-  const details = {
-    changedFields: change.changedFields,
-    changes: { before: of(change.before), after: of(change.after) },
-  };
-  auditTenant(tx, context, { action: "agent_update.settings.update", resource, orgId, partnerId, details }, at);
 }
 
 async function shown(

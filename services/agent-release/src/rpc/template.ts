@@ -133,7 +133,7 @@ async function readTemplate(
   const limits = limitsNamed(template ?? {});
   readLimits(limits, rings.length, errors);
   if (Object.keys(errors).length > 0) throw validationError(errors);
-  await countRings(rings, countDevices, { needed: false });
+  await countRings(rings, countDevices, { needed: false, partnerId: null });
   return { name, rings, limits };
 }
 

@@ -12,8 +12,9 @@ import { type DecideDeps, decideForDevices, isOpen, openOf, pastOf } from "../co
 import { budgetsFor } from "../commands/rollout-counts.ts";
 import { service } from "../config.ts";
 import { auditTenant } from "../emits/audit.ts";
-import type { Catalogue, Decision } from "../rules/gate.ts";
+import type { Decision } from "../rules/gate.ts";
 import { resolveOffer } from "../rules/open-offer.ts";
+import type { Catalogue, PlannedRollout } from "../rules/plan.ts";
 import { mergeSettings, nothingSet, windowOf } from "../rules/settings.ts";
 import { windowAt } from "../rules/window.ts";
 import {
@@ -96,7 +97,7 @@ function decisions(deps: UpdateDeps): Pick<Handlers, "decide" | "getDecision"> {
         const input = {
           device,
           merged,
-          catalogue: withBudgets(plan.catalogue, budgets),
+          catalogue: withBudgets(plan.catalogue, device.partnerId, budgets),
           requested,
           rollback: plan.openRollback(merged.settings.rollbackNote ?? null),
           backOffMs: deps.backOffMs,
@@ -208,16 +209,18 @@ async function deviceInScope(
   return facts;
 }
 
-function withBudgets(catalogue: Catalogue, budgets: Map<string, number>): Catalogue {
+/** The catalogue for a device of the partner, with what its rollouts may offer now. */
+function withBudgets(catalogue: Catalogue, partnerId: string, budgets: Map<string, number>): Catalogue {
+  const withBudget = (rollout: PlannedRollout) => ({ ...rollout, budget: budgets.get(rollout.id) ?? 0 });
   const filled = Object.entries(catalogue).map(([component, { promotedId, releases }]) => [
     component,
     {
       promotedId,
-      releases: releases.map((release) => ({
-        ...release,
-        guard: { ...release.guard, budget: budgets.get(release.guard.id) ?? 0 },
-        staged: release.staged.map((rollout) => ({ ...rollout, budget: budgets.get(rollout.id) ?? 0 })),
-      })),
+      releases: releases.map((release) => {
+        const own = release.ofPartners.get(partnerId) ?? [];
+        const ofPartners = new Map([[partnerId, own.map(withBudget)]]);
+        return { ...release, guard: withBudget(release.guard), staged: release.staged.map(withBudget), ofPartners };
+      }),
     },
   ]);
   return Object.fromEntries(filled) as Catalogue;

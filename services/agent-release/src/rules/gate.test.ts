@@ -1,7 +1,8 @@
 import { describe, expect, it } from "@jest/globals";
 import { Rule } from "@muster/proto/muster/release/v1/update_pb";
 import fc from "fast-check";
-import { decide, type GateInput, type PlannedRelease, type PlannedRollout, type Rule as RuleName } from "./gate.ts";
+import { decide, type GateInput, type Rule as RuleName } from "./gate.ts";
+import type { PlannedRelease, PlannedRollout } from "./plan.ts";
 import { mergeSettings, nothingSet } from "./settings.ts";
 
 const now = new Date("2024-02-29T12:00:00Z");
@@ -9,6 +10,7 @@ const hourMs = 3_600_000;
 const guard = (id: string, change: Partial<PlannedRollout> = {}): PlannedRollout => ({
   id: `guard-${id}`,
   kind: "guard",
+  partnerId: null,
   state: "running",
   rings: [],
   openRings: 0,
@@ -28,6 +30,7 @@ const release = (version: string, change: Partial<PlannedRelease> = {}): Planned
   platforms: new Set(["linux/amd64"]),
   guard: guard(version),
   staged: [],
+  ofPartners: new Map(),
   ...change,
 });
 const nothing = { promotedId: null, releases: [] };

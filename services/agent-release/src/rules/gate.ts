@@ -1,57 +1,12 @@
 import type { Rule as RuleNumber } from "@muster/proto/muster/release/v1/update_pb";
 import { type Component, components, platformOf } from "./component.ts";
+import { type Device, haltOf, hasExpired, type PlannedRelease, type PlannedRollout, stoppedBy } from "./plan.ts";
 import { sentenceOf as lowerCounter } from "./release-trust.ts";
-import { isInRing, type Membership, type Ring } from "./ring.ts";
 import { type RollbackNote, refusalOfNote } from "./rollback-note.ts";
-import { isInBucket, type PartKind, partsOfDevice, type RolloutState } from "./rollout.ts";
-import type { Merged } from "./settings.ts";
 import { windowOf } from "./settings.ts";
+import { type Exclusion, type Found, findTarget, type TargetInput, type TargetSource } from "./target.ts";
 import { compareVersions, isPrerelease, parseVersion } from "./version.ts";
 import { windowAt } from "./window.ts";
-
-export type Device = Membership & {
-  /** Of a Linux machine; empty or absent: gnu. */
-  libc?: string;
-  /** As reported; null when the agent does not report it. */
-  versions: Record<Component, string | null>;
-  autoUpdateEnabled: boolean;
-  status: string;
-};
-
-export type PlannedRollout = {
-  id: string;
-  kind: "guard" | "staged";
-  state: RolloutState;
-  rings: readonly Ring[];
-  openRings: number;
-  percent: number;
-  /** Why parts of it are halted, by their keys (`partKey`). */
-  haltedParts: ReadonlyMap<string, string>;
-  /** Offers that may be made now; null: read when an offer is granted. */
-  budget: number | null;
-  /** Permits its devices to go back to its version; null or absent: they do not. */
-  rollback?: RollbackNote | null;
-};
-
-export type PlannedRelease = {
-  id: string;
-  version: string;
-  minimumVersion: string | null;
-  yanked: boolean;
-  /** Why agents would refuse it; null when they accept it. */
-  untrusted: string | null;
-  /** Agents refuse a manifest with a lower counter than that of the version they run. */
-  counter: number;
-  /** Time from which agents refuse its manifest. */
-  expiresAt: Date | null;
-  /** Those of its files (`platformOf`). */
-  platforms: ReadonlySet<string>;
-  guard: PlannedRollout;
-  staged: readonly PlannedRollout[];
-};
-
-/** A component's releases, newest version first. */
-export type Catalogue = Record<Component, { promotedId: string | null; releases: readonly PlannedRelease[] }>;
 
 export type PastAttempt = {
   component: Component;
@@ -63,8 +18,6 @@ export type PastAttempt = {
 
 /** By the names that clients see. */
 export type Rule = Lowercase<Exclude<keyof typeof RuleNumber, "UNSPECIFIED">>;
-
-export type TargetSource = "organization" | "partner" | "latest" | "rollout" | "minimum";
 
 export type Decision = {
   component: Component;
@@ -78,10 +31,7 @@ export type Decision = {
   recheckAt: Date;
 };
 
-export type GateInput = {
-  device: Device;
-  merged: Merged;
-  catalogue: Catalogue;
+export type GateInput = TargetInput & {
   attempts: readonly PastAttempt[];
   /** An update of this device was requested: policy and window do not apply. */
   requested: boolean;
@@ -89,7 +39,6 @@ export type GateInput = {
   backOffMs: readonly number[];
   /** What permits the device to go back to its pinned version; null: nothing does. */
   rollback?: RollbackNote | null;
-  now: Date;
 };
 
 export const recheckMaxMs = 15 * 60_000;
@@ -104,9 +53,6 @@ export function decide(input: GateInput): Decision[] {
     return decision;
   });
 }
-
-type Found = { release: PlannedRelease; rollout: PlannedRollout; source: TargetSource };
-type Exclusion = { rule: "not_in_ring" | "not_in_bucket" | "halted"; release: PlannedRelease; rollout: PlannedRollout };
 
 /** The decision about one component; `taken` when another component updates or is offered. */
 export function decideComponent(input: GateInput, component: Component, taken: boolean): Decision {
@@ -186,71 +132,6 @@ export function decideComponent(input: GateInput, component: Component, taken: b
   return said("offered", `${step.release.version} is offered`, step, now);
 }
 
-/** The pin, else the newest staged rollout that covers the device, else the promoted release. */
-export function findTarget(
-  { device, merged, catalogue, now }: GateInput,
-  component: Component,
-): { found: Found | null; exclusion: Exclusion | null } {
-  const { promotedId, releases } = catalogue[component];
-  if (component !== "helper") {
-    const field = `${component}Target` as const;
-    const pin = merged.settings[field];
-    if (pin !== "latest") {
-      const release = releases.find(({ version }) => version === pin);
-      const source = merged.sources[field] === "organization" ? "organization" : "partner";
-      return { found: release ? { release, rollout: release.guard, source } : null, exclusion: null };
-    }
-  }
-  const back = wayBack(releases, device, now);
-  if (back !== null) return { found: back, exclusion: null };
-  const promoted = releases.find(({ id }) => id === promotedId) ?? null;
-  let exclusion: Exclusion | null = null;
-  for (const release of releases) {
-    if (promoted && compareVersions(release.version, promoted.version) <= 0) break;
-    if (release.yanked || release.untrusted !== null || hasExpired(release, now)) continue;
-    for (const rollout of release.staged) {
-      if (rollout.state === "completed" || rollout.state === "cancelled") continue;
-      const rule = refusalOf(rollout, device);
-      if (rule === null) return { found: { release, rollout, source: "rollout" }, exclusion };
-      exclusion ??= { rule, release, rollout };
-    }
-  }
-  const found = promoted ? { release: promoted, rollout: promoted.guard, source: "latest" as const } : null;
-  return { found, exclusion };
-}
-
-/** The newest release to which a rollout with a rollback note leads the device, whatever is promoted; null for none. */
-function wayBack(releases: readonly PlannedRelease[], device: Device, now: Date): Found | null {
-  for (const release of releases) {
-    if (stoppedBy(release, now) !== null) continue;
-    const rollout = release.staged.find((each) => Boolean(each.rollback) && refusalOf(each, device) === null);
-    if (rollout) return { release, rollout, source: "rollout" };
-  }
-  return null;
-}
-
-function refusalOf(rollout: PlannedRollout, device: Device): Exclusion["rule"] | null {
-  if (!isInRing(rollout.rings, rollout.openRings, device, device.versions.agent)) return "not_in_ring";
-  if (!isInBucket(rollout.id, device.id, rollout.percent)) return "not_in_bucket";
-  return haltOf(rollout, device) === null ? null : "halted";
-}
-
-/** In which state a rollout offers nothing to a device, in words; null when it offers. */
-export function haltOf(rollout: PlannedRollout, device: Pick<Device, "orgId" | "os" | "arch" | "libc">): string | null {
-  if (rollout.state !== "running") return rollout.state;
-  for (const part of partsOfDevice({ orgId: device.orgId, platform: platformOf(device) })) {
-    const reason = rollout.haltedParts.get(partKey(part));
-    if (reason !== undefined) return `halted for ${nameOfPart(part)}: ${reason}`;
-  }
-  return null;
-}
-
-export const partKey = ({ kind, name }: { kind: PartKind; name: string }): string => `${kind} ${name}`;
-
-/** As sentences name it: an organization's id says nothing to its readers. */
-export const nameOfPart = ({ kind, name }: { kind: PartKind; name: string }): string =>
-  kind === "organization" ? "one organization" : name;
-
 function sentenceOf({ rule, release, rollout }: Exclusion, device: Device): string {
   if (rule === "not_in_ring") return `No open ring of the rollout of ${release.version} includes the device`;
   if (rule === "not_in_bucket") return `The device is not among the ${rollout.percent} % that get ${release.version}`;
@@ -278,18 +159,6 @@ function releaseOf(releases: readonly PlannedRelease[], version: string): Planne
 /** Why a device that runs `seen` refuses the release; null when it does not. */
 function refusedAfter(seen: PlannedRelease | null, { counter }: PlannedRelease): string | null {
   return seen !== null && seen.counter > counter ? lowerCounter(counter, seen) : null;
-}
-
-/** Why nobody is offered the release; null when it may be. */
-export function stoppedBy(release: PlannedRelease, now: Date): string | null {
-  if (release.yanked) return `${release.version} was yanked`;
-  if (release.untrusted !== null) return `${release.version} ${release.untrusted}`;
-  return hasExpired(release, now) ? `The manifest of ${release.version} has expired` : null;
-}
-
-/** Agents refuse an expired manifest: an offer of it would only fail, device by device. */
-function hasExpired({ expiresAt }: PlannedRelease, now: Date): boolean {
-  return expiresAt !== null && expiresAt <= now;
 }
 
 /** The target itself, or the newest intermediate release that the device may install; null when there is none. */

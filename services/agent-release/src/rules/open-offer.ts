@@ -1,13 +1,7 @@
 import { type Component, components } from "./component.ts";
-import {
-  type Decision,
-  decide,
-  decideComponent,
-  type GateInput,
-  haltOf,
-  type PlannedRelease,
-  stoppedBy,
-} from "./gate.ts";
+import { type Decision, decide, decideComponent, type GateInput } from "./gate.ts";
+import { haltOf, type PlannedRelease, rolloutsFor, stoppedBy } from "./plan.ts";
+import { pinOf } from "./target.ts";
 
 /** A device's open attempt, as far as it decides what the next heartbeat is answered. */
 export type OpenOffer = {
@@ -52,15 +46,14 @@ export function resolveOffer(input: GateInput, open: OpenOffer | null): Resolved
 /** While its rollout is paused the clock of an attempt stands still. */
 function isPaused(input: GateInput, { component, releaseId, rolloutId }: OpenOffer): boolean {
   const release = input.catalogue[component].releases.find(({ id }) => id === releaseId);
-  const rollouts = release ? [release.guard, ...release.staged] : [];
+  const rollouts = release ? rolloutsFor(release, input.device.partnerId) : [];
   return rollouts.some(({ id, state }) => id === rolloutId && state === "paused");
 }
 
 /** An agent that has begun is only stopped by what forbids the release or its rollout to everybody. */
 function started(input: GateInput, open: OpenOffer, decisions: Decision[]): Resolved {
-  const { promotedId, releases } = input.catalogue[open.component];
-  const release = releases.find(({ id }) => id === open.releaseId);
-  const stop = release ? (stoppedBy(release, input.now) ?? stoppedRollout(release, open, promotedId, input)) : null;
+  const release = input.catalogue[open.component].releases.find(({ id }) => id === open.releaseId);
+  const stop = release ? (stoppedBy(release, input.now) ?? stoppedRollout(release, open, input)) : null;
   const isStopped = release === undefined || stop !== null;
   if (!isStopped) return { decisions: inProgress(input, open, decisions), open: "repeat" };
   const refused = decisions.map((each) =>
@@ -73,13 +66,14 @@ function started(input: GateInput, open: OpenOffer, decisions: Decision[]): Reso
 
 function stoppedRollout(
   release: PlannedRelease,
-  { rolloutId }: OpenOffer,
-  promotedId: string | null,
-  { device }: GateInput,
+  { rolloutId, component }: OpenOffer,
+  { device, merged, catalogue }: GateInput,
 ): string | null {
-  const rollout = [release.guard, ...release.staged].find(({ id }) => id === rolloutId);
-  // A rollout that has ended is not planned: its version is promoted, or it was cancelled.
-  if (!rollout) return promotedId === release.id ? null : `The rollout of ${release.version} was cancelled`;
+  const rollout = rolloutsFor(release, device.partnerId).find(({ id }) => id === rolloutId);
+  // A rollout that has ended is not planned: its version is promoted or pinned, or it was cancelled.
+  const isTarget =
+    catalogue[component].promotedId === release.id || pinOf(merged, component)?.version === release.version;
+  if (!rollout) return isTarget ? null : `The rollout of ${release.version} was cancelled`;
   const halt = haltOf(rollout, device);
   return halt === null ? null : `The rollout of ${release.version} is ${halt}`;
 }

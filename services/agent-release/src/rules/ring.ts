@@ -40,7 +40,18 @@ export function isInRing(
   device: Membership,
   running: string | null,
 ): boolean {
-  return rings.length === 0 || rings.slice(0, openRings).some((ring) => includes(ring, device, running));
+  return rings.length === 0 || waveOf(rings, openRings, device, running) !== null;
+}
+
+/** Position of the first open ring that includes a device; null for none. */
+export function waveOf(
+  rings: readonly Ring[],
+  openRings: number,
+  device: Membership,
+  running: string | null,
+): number | null {
+  const at = rings.slice(0, openRings).findIndex((ring) => includes(ring, device, running));
+  return at < 0 ? null : at;
 }
 
 function includes(ring: Ring, device: Membership, running: string | null): boolean {

@@ -87,3 +87,12 @@ export function isLockable(field: FieldName): boolean {
 export function windowOf({ windowDays, windowStart, windowEnd }: Settings): Window {
   return { days: windowDays, start: windowStart, end: windowEnd };
 }
+
+/** A field's value as replies and audit rows show it: a time of day as "08:30", the end of the day as "24:00". */
+export function shownValue(field: FieldName, value: Settings[FieldName]): unknown {
+  return (field === "windowStart" || field === "windowEnd") && typeof value === "number" ? timeText(value) : value;
+}
+
+function timeText(minutes: number): string {
+  return `${String(Math.floor(minutes / 60)).padStart(2, "0")}:${String(minutes % 60).padStart(2, "0")}`;
+}

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
-import type { GateInput, PlannedRelease } from "./gate.ts";
+import type { GateInput } from "./gate.ts";
+import type { PlannedRelease } from "./plan.ts";
 import { mergeSettings, nothingSet } from "./settings.ts";
 import { updateStateOf } from "./update-state.ts";
 
@@ -7,9 +8,10 @@ const now = new Date("2024-02-29T12:00:00Z");
 const hourMs = 3_600_000;
 const release = (version: string): PlannedRelease => ({
   ...{ id: version, version, minimumVersion: null, yanked: false, untrusted: null, counter: 0, expiresAt: null },
-  ...{ platforms: new Set(["linux/amd64"]), staged: [] },
+  ...{ platforms: new Set(["linux/amd64"]), staged: [], ofPartners: new Map() },
   guard: {
     ...{ id: version, kind: "guard", state: "running", rings: [], openRings: 0, percent: 100, budget: null },
+    partnerId: null,
     haltedParts: new Map(),
   },
 });

@@ -1,5 +1,6 @@
 import { components } from "./component.ts";
-import { backOffUntil, findTarget, type GateInput } from "./gate.ts";
+import { backOffUntil, type GateInput } from "./gate.ts";
+import { findTarget } from "./target.ts";
 import { compareVersions, parseVersion } from "./version.ts";
 
 /** How a device stands to its targets; the worst of its components counts. */

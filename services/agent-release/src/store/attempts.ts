@@ -16,6 +16,8 @@ export type AttemptRow = {
   from_version: string;
   /** os/arch; null for attempts of before rollouts counted by it. */
   platform: string | null;
+  /** Position of the ring by which its rollout included the device; null without rings. */
+  wave: number | null;
   state: AttemptState;
   offered_at: Date;
   /** When the agent reported that it had started; null before, and for agents that report nothing. */
@@ -31,7 +33,7 @@ export type AttemptRow = {
 /** An attempt, and whether its device was offered the release again later. */
 export type DecidingAttempt = AttemptRow & { is_superseded: boolean };
 
-const columns = sql`id, device_id, org_id, partner_id, site_id, component, release_id, version, rollout_id, from_version, platform, state,
+const columns = sql`id, device_id, org_id, partner_id, site_id, component, release_id, version, rollout_id, from_version, platform, wave, state,
   offered_at, started_at, deadline, progress_bytes, returned_at, ended_at, reason`;
 
 /**
@@ -78,11 +80,12 @@ export async function insertAttempts(
   const of = <K extends keyof NewAttempt>(name: K) => attempts.map((attempt) => attempt[name]);
   const rows = await tx.query<{ id: string }>(sql`
     INSERT INTO update_attempt (id, device_id, org_id, partner_id, site_id, component, release_id, version, rollout_id, from_version,
-                                platform, state, offered_at, deadline)
+                                platform, wave, state, offered_at, deadline)
     SELECT g.*, 'offered', clock_timestamp(), clock_timestamp() + make_interval(secs => ${timeoutSeconds})
     FROM unnest(${of("id")}::uuid[], ${of("device_id")}::uuid[], ${of("org_id")}::uuid[], ${of("partner_id")}::uuid[],
                 ${of("site_id")}::uuid[], ${of("component")}::text[], ${of("release_id")}::uuid[], ${of("version")}::text[],
-                ${of("rollout_id")}::uuid[], ${of("from_version")}::text[], ${of("platform")}::text[]) AS g
+                ${of("rollout_id")}::uuid[], ${of("from_version")}::text[], ${of("platform")}::text[],
+                ${of("wave")}::smallint[]) AS g
     ON CONFLICT (device_id) WHERE ended_at IS NULL DO NOTHING RETURNING id`);
   return new Set(rows.map(({ id }) => id));
 }

@@ -41,6 +41,20 @@ export function progressOf(tx: Tx, rolloutId: string, seconds: number): Promise<
     GROUP BY at ORDER BY at LIMIT ${bucketsMax + 1}`);
 }
 
+/** Devices of a ring that were offered the version, and what came of the newest offer of each. */
+export type WaveCount = { wave: number; offered: number; inFlight: number; succeeded: number; failed: number };
+
+/** By ring; rings whose devices were offered nothing are omitted. Devices that took back their offer count nowhere. */
+export function waveCounts(tx: Tx, rolloutId: string): Promise<WaveCount[]> {
+  return tx.query<WaveCount>(sql`
+    SELECT wave, count(*)::int AS offered, count(*) FILTER (WHERE state IN ('offered', 'returned'))::int AS "inFlight",
+           count(*) FILTER (WHERE state = 'succeeded')::int AS succeeded, count(*) FILTER (WHERE state = 'failed')::int AS failed
+    FROM (SELECT DISTINCT ON (device_id) wave, state FROM update_attempt
+          WHERE rollout_id = ${rolloutId}::uuid AND wave IS NOT NULL AND state <> 'cancelled'
+          ORDER BY device_id, offered_at DESC) newest
+    GROUP BY wave ORDER BY wave`);
+}
+
 /** When the updates in flight end at the rate of the last buckets; null without any, or while none has ended yet. */
 export function expectedEnd(row: RolloutRow, buckets: readonly Bucket[], seconds: number, now: Date): Date | null {
   if (row.in_flight === 0) return null;

@@ -1,7 +1,8 @@
 import { ownedBy, type PurgePlan, walked } from "@muster/service";
 
-/** What a deleted tenant has here. Counters of whole rollouts stay: they are of the platform. */
+/** What a deleted tenant has here. Counters of the platform's whole rollouts stay. */
 export const purgePlan: PurgePlan = (_tx, tenant) => [
+  ...(tenant.kind === "partner" ? [{ table: "rollout", where: ownedBy(tenant) }] : []),
   { table: "update_settings", where: ownedBy(tenant), walk: walked },
   { table: "update_request", where: ownedBy(tenant), walk: walked },
   { table: "update_attempt", where: ownedBy(tenant), walk: walked },

@@ -1,14 +1,17 @@
 import { type Database, sql, type Tx } from "@muster/db";
-import { conditions, nonEmpty, qb } from "@muster/db/builder";
+import { conditions, nonEmpty, qb, type Rows } from "@muster/db/builder";
 import type { CallContext, Page } from "@muster/kit";
 import { type ListPage, readNewestPage } from "@muster/service";
 import type { Component } from "../rules/component.ts";
 import type { Ring } from "../rules/ring.ts";
 import type { Counters, Limits, RolloutState } from "../rules/rollout.ts";
+import type { PlanScope } from "./plan.ts";
 
 export type RolloutRow = {
   id: string;
   release_id: string;
+  /** Whose it is: it includes this partner's devices alone; null: the platform's. */
+  partner_id: string | null;
   kind: "guard" | "staged";
   state: RolloutState;
   rings: Ring[];
@@ -28,6 +31,8 @@ export type RolloutRow = {
   /** Failures before the rollout was last resumed. */
   failures_before_resume: number;
   reason: string | null;
+  /** The platform paused it: its partner cannot resume it. */
+  held_by_platform: boolean;
   /** Since when the clocks of its attempts stand still; null unless it is paused. */
   paused_at: Date | null;
   /** Of the whole; null unless it is halted. */
@@ -37,11 +42,15 @@ export type RolloutRow = {
   updated_at: Date;
 };
 
+/** Whose rollouts a caller sees besides the platform's: one partner's, or (null) every partner's. */
+export type RolloutsOf = { partnerId: string | null };
+
 /** A rollout with the facts of its release. */
 export type ShownRollout = RolloutRow & { component: Component; version: string };
 
-const columns = sql`id, release_id, kind, state, rings, open_rings, percent, max_in_flight, halt_failures, halt_percent, soak_seconds,
-  wave_success_percent, rollback_note, in_flight, succeeded, failed, forgiven AS failures_before_resume, reason, paused_at, halted_at, created_by, created_at, updated_at`;
+const columns = sql`id, release_id, partner_id, kind, state, rings, open_rings, percent, max_in_flight, halt_failures, halt_percent, soak_seconds,
+  wave_success_percent, rollback_note, in_flight, succeeded, failed, forgiven AS failures_before_resume, reason, held_by_platform, paused_at, halted_at, created_by, created_at,
+  updated_at`;
 const shown = sql`t.*, t.forgiven AS failures_before_resume, (SELECT r.component FROM release r WHERE r.id = t.release_id) AS component,
   (SELECT r.version FROM release r WHERE r.id = t.release_id) AS version`;
 
@@ -56,13 +65,15 @@ export type NewRollout = Omit<
   | "halted_at"
   | "updated_at"
   | "rollback_note"
-> & { rollback_note?: string | null };
+  | "partner_id"
+  | "held_by_platform"
+> & { rollback_note?: string | null; partner_id?: string | null };
 
 export async function insertRollout(tx: Tx, r: NewRollout): Promise<void> {
   await tx.execute(sql`
-    INSERT INTO rollout (id, release_id, kind, state, rings, open_rings, percent, max_in_flight, halt_failures, halt_percent,
+    INSERT INTO rollout (id, release_id, partner_id, kind, state, rings, open_rings, percent, max_in_flight, halt_failures, halt_percent,
                          soak_seconds, wave_success_percent, rollback_note, created_by, created_at, updated_at)
-    VALUES (${r.id}, ${r.release_id}, ${r.kind}, ${r.state}, ${JSON.stringify(r.rings)}::jsonb, ${r.open_rings}, ${r.percent},
+    VALUES (${r.id}, ${r.release_id}, ${r.partner_id ?? null}::uuid, ${r.kind}, ${r.state}, ${JSON.stringify(r.rings)}::jsonb, ${r.open_rings}, ${r.percent},
             ${r.max_in_flight}, ${r.halt_failures}, ${r.halt_percent}, ${r.soak_seconds}, ${r.wave_success_percent}, ${r.rollback_note ?? null}, ${r.created_by},
             ${r.created_at}, ${r.created_at})`);
 }
@@ -98,14 +109,16 @@ export async function updateRollout(tx: Tx, r: RolloutRow, at: Date): Promise<vo
         halt_failures = ${r.halt_failures}, halt_percent = ${r.halt_percent}, soak_seconds = ${r.soak_seconds},
         wave_success_percent = ${r.wave_success_percent},
         in_flight = ${r.in_flight}, succeeded = ${r.succeeded}, failed = ${r.failed}, forgiven = ${r.failures_before_resume},
-        reason = ${r.reason}, paused_at = ${r.paused_at}, halted_at = ${r.state === "halted" ? (r.halted_at ?? at) : null},
+        reason = ${r.reason}, held_by_platform = ${r.held_by_platform}, paused_at = ${r.paused_at}, halted_at = ${r.state === "halted" ? (r.halted_at ?? at) : null},
         updated_at = ${at}
     WHERE id = ${r.id}::uuid`);
 }
 
-export async function countStaged(tx: Tx): Promise<number> {
+/** Staged rollouts of a partner, or of the platform, that have not ended. */
+export async function countStaged(tx: Tx, partnerId: string | null): Promise<number> {
   const [row] = await tx.query<{ n: number }>(sql`
-    SELECT count(*)::int AS n FROM rollout WHERE kind = 'staged' AND state IN ('running', 'paused', 'halted')`);
+    SELECT count(*)::int AS n FROM rollout
+    WHERE kind = 'staged' AND state IN ('running', 'paused', 'halted') AND partner_id IS NOT DISTINCT FROM ${partnerId}::uuid`);
   return row?.n ?? 0;
 }
 
@@ -117,30 +130,41 @@ export async function findRollout(tx: Tx, id: string): Promise<ShownRollout | nu
 export function listRollouts(
   db: Database,
   who: CallContext,
-  wanted: { component: string; state: string; kind: string },
+  wanted: { component: string; state: string; kind: string; partnerId: string },
+  visible: RolloutsOf,
   page: Page,
 ): Promise<ListPage<ShownRollout>> {
-  const { component, state, kind } = wanted;
+  const { component, state, kind, partnerId } = wanted;
   const releases = qb("release").select("id").where({ component });
   const where = conditions((rows) =>
     rows
-      .where(nonEmpty({ "t.state": state, "t.kind": kind }))
+      .where(nonEmpty({ "t.state": state, "t.kind": kind, "t.partner_id": partnerId }))
+      .modify((all) => visible.partnerId !== null && all.where(ofPlatformOr(visible.partnerId)))
       .modify((all) => component !== "" && all.whereIn("t.release_id", releases)),
   );
   return readNewestPage<ShownRollout>(db, who, { table: sql`rollout`, columns: shown, where }, page);
 }
+
+const ofPlatformOr = (partnerId: string) => (rows: Rows) =>
+  void rows.whereNull("t.partner_id").orWhere("t.partner_id", partnerId);
 
 /** Updates in flight by rollout; rollouts without any are omitted. */
 export function countInFlightByRollout(tx: Tx): Promise<{ id: string; in_flight: number }[]> {
   return tx.query<{ id: string; in_flight: number }>(sql`SELECT id, in_flight FROM rollout WHERE in_flight > 0`);
 }
 
-/** Rollouts that are halted as a whole or in a part, newest first; ended ones are left out. */
-export function haltedRollouts(tx: Tx, most: number): Promise<ShownRollout[]> {
+/** Visible rollouts that are halted as a whole or in a part, newest first; ended ones are left out. */
+export function haltedRollouts(tx: Tx, { partnerId }: RolloutsOf, most: number): Promise<ShownRollout[]> {
+  const isVisible = partnerId === null ? sql`true` : sql`(t.partner_id IS NULL OR t.partner_id = ${partnerId}::uuid)`;
   return tx.query<ShownRollout>(sql`
     SELECT ${shown} FROM rollout t
-    WHERE t.state = 'halted' OR (t.state = 'running' AND t.id IN (SELECT p.rollout_id FROM rollout_part p WHERE p.halted_at IS NOT NULL))
+    WHERE ${isVisible} AND (t.state = 'halted' OR (t.state = 'running' AND t.id IN (SELECT p.rollout_id FROM rollout_part p WHERE p.halted_at IS NOT NULL)))
     ORDER BY t.created_at DESC, t.id DESC LIMIT ${most}`);
+}
+
+/** The devices whose decisions a change of the rollout concerns. */
+export function scopeOf({ partner_id: partnerId }: Pick<RolloutRow, "partner_id">): PlanScope {
+  return partnerId === null ? { scope: "all" } : { scope: "partner", id: partnerId };
 }
 
 export function limitsOf(r: RolloutRow): Limits {

@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { fromBinary } from "@bufbuild/protobuf";
 import { sql, type Tx } from "@muster/db";
 import { createLogger, generateNoteKey, noteKeys, signNote, systemCaller, uuidv7 } from "@muster/kit";
-import { AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
+import { type AuditEvent, AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
 import { tenantMigrations } from "@muster/service";
 import { testDatabase } from "@muster/testing";
 import { type DecideDeps, decideForDevices, type Question } from "../commands/decide.ts";
@@ -126,12 +126,15 @@ export async function startRelease(change: Partial<DecideDeps> = {}) {
     },
     /** Details of the newest audit row of an action. */
     async lastAudit(action: string): Promise<Record<string, unknown>> {
+      return JSON.parse((await this.lastAuditEvent(action))?.detailsJson ?? "{}");
+    },
+    /** The newest audit row of an action. */
+    async lastAuditEvent(action: string): Promise<AuditEvent | undefined> {
       const rows = await db.read<{ body: Buffer; subject: string }>(
         who,
         sql`SELECT body FROM outbox WHERE subject LIKE 'audit.%' ORDER BY id DESC`,
       );
-      const events = rows.map(({ body }) => fromBinary(AuditEventSchema, body));
-      return JSON.parse(events.find((event) => event.action === action)?.detailsJson ?? "{}");
+      return rows.map(({ body }) => fromBinary(AuditEventSchema, body)).find((event) => event.action === action);
     },
     read: <T extends object>(query: ReturnType<typeof sql>) => db.read<T>(who, query),
     async execute(statement: ReturnType<typeof sql>) {

@@ -8,7 +8,7 @@ import {
   endMail,
   type Line,
   lockDueMail,
-  platformUsers,
+  usersWith,
   waitingLines,
 } from "../store/notifications.ts";
 import { readPrincipal } from "../store/principals.ts";
@@ -20,8 +20,8 @@ export type Notice = Line & {
   /** Null: the platform. */
   authorId: string | null;
   userIds: readonly string[];
-  /** Instead of those users, all who hold the permission for the platform. */
-  allOfPlatform: boolean;
+  /** Instead of those users, all who hold the permission for the platform, or in the partner that it is about. */
+  allOf: "platform" | "partner" | null;
 };
 
 const system = { caller: systemCaller("identity") };
@@ -34,13 +34,13 @@ const mostRead = 1_000;
  */
 export function notify(
   { db, now }: NotificationDeps,
-  { authorId, userIds, allOfPlatform, ...line }: Notice,
+  { authorId, userIds, allOf, ...line }: Notice,
 ): Promise<{ author: Author; notifiedIds: string[] }> {
   return db.tx(system, async (tx) => {
     const writer = authorId === null ? null : await readPrincipal(tx, authorId);
     if (authorId !== null && writer === null) return { author: "missing", notifiedIds: [] };
     if (writer !== null && !mayRead(writer, line.about)) return { author: "refused", notifiedIds: [] };
-    const recipients = allOfPlatform ? await platformUsers(tx, line.about.permission) : userIds;
+    const recipients = allOf === null ? userIds : await usersWith(tx, line.about);
     const notifiedIds: string[] = [];
     // In one order: two senders with the same recipients wait for each other.
     for (const id of [...new Set(recipients)].sort()) {

@@ -147,7 +147,7 @@ describe("notifications", () => {
 });
 
 describe("the choice of notifications", () => {
-  it("has no kind of the platform for users of tenants, who cannot choose it", async () => {
+  it("has no kind of the platform for users of organizations, who cannot choose it", async () => {
     const { caller } = await signedIn(identity, await activeUser(identity));
     const { choices } = await own(caller).listNotificationChoices({});
     expect(choices.map((each) => each.kind)).toEqual(["audit_alert", "webhook_health"]);
@@ -180,5 +180,26 @@ describe("notifications of the whole platform", () => {
     expect((await halted({ permission: "no:such" })).notifiedIds).toEqual([]);
     expect(await codeOf(halted({ userIds: [admins[0]] }))).toBe("validation_failed");
     expect(await codeOf(halted({ partnerId: uuidv7() }))).toBe("validation_failed");
+  });
+
+  it("reach those of a partner's own users who hold the permission, for what is the partner's", async () => {
+    const [partnerId, other] = [await identity.addPartner(), await identity.addPartner()];
+    const users = [
+      { id: uuidv7(), of: partnerId, role: "partner-admin" },
+      { id: uuidv7(), of: partnerId, role: "partner-technician" },
+      { id: uuidv7(), of: other, role: "partner-admin" },
+    ];
+    await identity.db.tx(identity.system, async (tx) => {
+      for (const { id, of, role } of users) {
+        await tx.execute(sql`
+          INSERT INTO users (id, email, name, scope, partner_id, org_access, role_id, status, created_at, updated_at)
+          VALUES (${id}, ${`${id}@example.com`}, 'Ops', 'partner', ${of}, 'all', ${identity.roleId(role)}, 'active', now(), now())`);
+      }
+    });
+    const ofPartner = { allOfPlatform: false, allOfPartner: true, permission: "partner:policy" };
+    expect((await halted({ ...ofPartner, partnerId })).notifiedIds).toEqual([users[0]?.id]);
+    expect(await codeOf(halted(ofPartner))).toBe("validation_failed");
+    expect(await codeOf(halted({ ...ofPartner, partnerId, orgId: uuidv7() }))).toBe("validation_failed");
+    expect(await codeOf(halted({ ...ofPartner, partnerId, userIds: [uuidv7()] }))).toBe("validation_failed");
   });
 });

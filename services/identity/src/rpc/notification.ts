@@ -112,7 +112,8 @@ async function choicesOf(tx: Tx, { user_id: userId, scope }: PrincipalRow) {
 
 /** Throws `validation_failed`: an error of the calling service. */
 function noticeOf(request: NotifyRequest): Notice {
-  const { id, kind, orgId, partnerId, permission, authorId, userIds, line, link, allOfPlatform } = request;
+  const { id, kind, orgId, partnerId, permission, authorId, userIds, line, link, allOfPlatform, allOfPartner } =
+    request;
   const errors: FieldErrors = {};
   const isIdOrEmpty = (text: string) => text === "" || isUuid(text);
   if (!isUuid(id)) errors.id = ["Must be a UUID"];
@@ -123,12 +124,15 @@ function noticeOf(request: NotifyRequest): Notice {
   if (!userIds.every(isUuid)) errors.userIds = ["Must be UUIDs"];
   const isOfTenant = orgId !== "" || partnerId !== "";
   if (allOfPlatform && (isOfTenant || userIds.length > 0)) errors.allOfPlatform = ["Takes no tenant and no users"];
+  const isOfPartner = partnerId !== "" && orgId === "";
+  if (allOfPartner && (!isOfPartner || userIds.length > 0)) errors.allOfPartner = ["Takes a partner and no users"];
   if (permission === "") errors.permission = ["Required"];
   if (line === "" || longerThan(line, 500)) errors.line = ["1 to 500 characters"];
   if (link !== "" && !link.startsWith("/")) errors.link = ["Must begin with a slash"];
   if (Object.keys(errors).length > 0) throw validationError(errors);
   const about = { permission, orgId: orgId || null, partnerId: partnerId || null };
-  return { id, kind, about, line, link, authorId: authorId || null, userIds, allOfPlatform };
+  const allOf = allOfPlatform ? "platform" : allOfPartner ? "partner" : null;
+  return { id, kind, about, line, link, authorId: authorId || null, userIds, allOf };
 }
 
 const invalidToken = () => new AppError("invalid_token", "Invalid or expired token");

@@ -14,12 +14,12 @@ export const mailHeads: Readonly<Record<NotificationKind, { subject: string; ope
 export const isNotificationKind = (text: string): text is NotificationKind =>
   (notificationKinds as readonly string[]).includes(text);
 
-/** Kinds that only users of the platform get: what they are about is the platform's. */
-const platformKinds: readonly NotificationKind[] = ["rollout_halted"];
+/** Kinds that users of organizations never get: what they are about is the platform's, or a partner's. */
+const kindsAbove: readonly NotificationKind[] = ["rollout_halted"];
 
 /** The kinds that a user of this scope can get, and choose. */
 export const kindsOf = (scope: PrincipalRow["scope"]): readonly NotificationKind[] =>
-  scope === "system" ? notificationKinds : notificationKinds.filter((kind) => !platformKinds.includes(kind));
+  scope === "organization" ? notificationKinds.filter((kind) => !kindsAbove.includes(kind)) : notificationKinds;
 
 /** Time from a mail to the next one of its kind. */
 export const mailIntervalMs = 3_600_000;

@@ -37,14 +37,19 @@ export async function addLine(tx: Tx, userId: string, { id, kind, about, ...text
   return true;
 }
 
-/** Users of the platform, of which there are few. */
-const platformUsersMax = 1_000;
+/** Those of the platform, or of a partner's own people, are few. */
+const usersMax = 1_000;
 
-/** Active users of the platform with that permission. */
-export async function platformUsers(tx: Tx, permission: string): Promise<string[]> {
+/** Active users of the partner itself, or (null) of the platform, with that permission. */
+export async function usersWith(
+  tx: Tx,
+  { partnerId, permission }: Pick<Readership, "partnerId" | "permission">,
+): Promise<string[]> {
+  const ofOwner =
+    partnerId === null ? sql`u.scope = 'system'` : sql`u.scope = 'partner' AND u.partner_id = ${partnerId}::uuid`;
   const rows = await tx.query<{ id: string }>(sql`
     SELECT u.id FROM users u JOIN roles r ON r.id = u.role_id
-    WHERE u.scope = 'system' AND u.status = 'active' AND ${permission} = ANY (r.permissions) ORDER BY u.id LIMIT ${platformUsersMax}`);
+    WHERE ${ofOwner} AND u.status = 'active' AND ${permission} = ANY (r.permissions) ORDER BY u.id LIMIT ${usersMax}`);
   return rows.map(({ id }) => id);
 }
 

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { uuidv7 } from "@muster/kit";
+import { DeviceGroupService } from "@muster/proto/muster/tenancy/v1/device_pb";
 import { SnapshotService } from "@muster/proto/muster/tenancy/v1/snapshot_pb";
 import { callers, outcome } from "@muster/testing";
-import { type Fleet, startFleet } from "../testing/fleet.ts";
+import { type Fleet, permissions, startFleet } from "../testing/fleet.ts";
 
 let fleet: Fleet;
 beforeAll(async () => {
@@ -30,6 +31,26 @@ describe("counted audiences", () => {
     const found = groups.map(({ agentVersion, audiences: of, devices }) => `${agentVersion} ${of.join()} ${devices}`);
     expect(found.sort()).toEqual(["1.0.0 0 1", "1.0.0 0,1 1", "1.0.0 1 1", "1.1.0 0,3 1"]);
     expect(unknownIds).toEqual([]);
+  });
+
+  it("have the devices of one partner alone, and know no id of another's", async () => {
+    const { partnerId, orgId } = await fleet.tenant();
+    const other = await fleet.tenant();
+    const groups = fleet.port.client(DeviceGroupService, callers.platformAdmin({ permissions }));
+    const group = String((await groups.createDeviceGroup({ orgId: other.orgId, name: "Theirs" })).group?.id);
+    for (const each of [orgId, other.orgId])
+      await fleet.device(each, { agentVersion: "3.0.0", labels: { ours: "yes" } });
+    const foreign = {
+      orgIds: [other.orgId],
+      siteIds: [other.siteId],
+      groupIds: [group],
+      partnerIds: [other.partnerId],
+    };
+    const audiences = [{ labels: { ours: "yes" } }, { ...foreign, labels: { ours: "yes" } }, { orgIds: [orgId] }];
+    const reply = await snapshots().countAudiences({ audiences, partnerId });
+    expect(reply.groups).toMatchObject([{ agentVersion: "3.0.0", audiences: [0, 2], devices: 1 }]);
+    expect([...reply.unknownIds].sort()).toEqual([other.partnerId, other.orgId, other.siteId, group].sort());
+    expect(await outcome(snapshots().countAudiences({ audiences, partnerId: "ours" }))).toBe("validation_failed ids");
   });
 
   it("report ids that name nothing, also of another kind, and are for services alone", async () => {

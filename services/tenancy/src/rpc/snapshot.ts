@@ -72,14 +72,16 @@ export function snapshotService({ db }: { db: Database }): ServiceImpl<typeof Sn
       };
     },
 
-    async countAudiences({ audiences }, handler) {
+    async countAudiences({ audiences, partnerId }, handler) {
       const context = callContext(handler);
       requireService(context);
+      if (partnerId !== "") requireIds([partnerId]);
       if (audiences.length > maxAudiences) throw validationError({ audiences: [`At most ${maxAudiences}`] });
       for (const each of audiences) requireIds([...each.partnerIds, ...each.orgIds, ...each.siteIds, ...each.groupIds]);
       if (audiences.length === 0) return { groups: [], unknownIds: [] };
-      const groups = await countInAudiences(db, context, audiences);
-      return { groups, unknownIds: await unknownIds(db, context, audiences) };
+      const owner = { partnerId: partnerId || null };
+      const groups = await countInAudiences(db, context, audiences, owner);
+      return { groups, unknownIds: await unknownIds(db, context, audiences, owner) };
     },
   };
 }
