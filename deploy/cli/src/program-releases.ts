@@ -1,16 +1,16 @@
 import type { Command } from "commander";
+import { type PinOptions, pin } from "./commands/pins.ts";
+import type { BodyOptions } from "./commands/records.ts";
+import { type PromoteOptions, promote, type SyncOptions, sync, yank } from "./commands/releases.ts";
 import {
   changeRollout,
-  type PromoteOptions,
-  promote,
+  previewRings,
   type ResumeOptions,
   resumeRollout,
-  type SyncOptions,
-  sync,
-  yank,
-} from "./commands/releases.ts";
+  rolloutProgress,
+} from "./commands/rollouts.ts";
 import type { Io } from "./io.ts";
-import { add, all } from "./program-parts.ts";
+import { add, all, organization } from "./program-parts.ts";
 
 /** `releases` and `rollouts`: changes; their records are those of `get agent-versions` and `get rollouts`. */
 export function addReleases(parent: Command, io: Io) {
@@ -27,7 +27,36 @@ export function addReleases(parent: Command, io: Io) {
     .argument("<id>")
     .action((id: string, _options, command: Command) => yank(io, id, all(command)));
 
-  const rollouts = parent.command("rollouts").description("staged rollouts: pause, resume, complete, cancel");
+  add(
+    releases,
+    "pin",
+    "pin an organization, or the own partner, to a version",
+    "muster releases pin 1.3.0 --org ID --rollback-note rollback.note",
+  )
+    .argument("<version>", "a registered version, latest, or none for no pin")
+    .addOption(organization())
+    .option("--component <component>", "agent or watchdog", "agent")
+    .option(
+      "--rollback-note <file>",
+      "a signed note: devices that run a newer version go back; without it an earlier note is removed",
+    )
+    .action((version: string, _options, command: Command) => pin(io, version, all<PinOptions>(command)));
+
+  const rollouts = parent
+    .command("rollouts")
+    .description("staged rollouts: preview, progress, pause, resume, complete, cancel");
+  add(
+    rollouts,
+    "preview",
+    "count the devices of rings before a rollout starts",
+    `muster rollouts preview 'rings:=[{"name":"Pilot","labels":{"env":"test"}}]'`,
+  )
+    .argument("[fields...]", "as for create")
+    .option("--file <file>", "a JSON object to start from; - for standard input")
+    .action((fields: string[], _options, command: Command) => previewRings(io, fields, all<BodyOptions>(command)));
+  add(rollouts, "progress", "how far a rollout is, wave by wave", "muster rollouts progress ID")
+    .argument("<id>")
+    .action((id: string, _options, command: Command) => rolloutProgress(io, id, all(command)));
   for (const [change, about] of [
     ["pause", "offer the version to no further device"],
     ["complete", "make the version the target of the whole fleet"],

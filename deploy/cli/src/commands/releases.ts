@@ -33,24 +33,3 @@ export async function yank(io: Io, id: string, options: Globals): Promise<void> 
   const init = { params: { path: { id } } };
   show(io, options, await done(connect(io, options).muster.POST("/api/v1/agent-versions/{id}/yank", init)));
 }
-
-/** Pauses, completes or cancels a rollout. */
-export async function changeRollout(
-  io: Io,
-  change: "pause" | "complete" | "cancel",
-  id: string,
-  options: Globals,
-): Promise<void> {
-  const init = { params: { path: { id } } };
-  const { muster } = connect(io, options);
-  show(io, options, await done(muster.POST(`/api/v1/agent-versions/rollouts/{id}/${change}`, init)));
-}
-
-export type ResumeOptions = Globals & { acceptFailures?: boolean };
-
-/** Lets a rollout go on. */
-export async function resumeRollout(io: Io, id: string, options: ResumeOptions): Promise<void> {
-  const init = { params: { path: { id } }, body: options.acceptFailures ? { acceptFailures: true } : {} };
-  const { muster } = connect(io, options);
-  show(io, options, await done(muster.POST("/api/v1/agent-versions/rollouts/{id}/resume", init)));
-}
