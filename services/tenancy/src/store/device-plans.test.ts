@@ -1,0 +1,114 @@
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { type Database, sql, type Tx } from "@muster/db";
+import { type Caller, systemCaller } from "@muster/kit";
+import { asOwner, callers } from "@muster/testing";
+import { type Fleet, permissions, startFleet, type Tenant } from "../testing/fleet.ts";
+import { type DeviceFilter, devicesOfFilter, listDevices } from "./device-list.ts";
+import { quarantinedDevices } from "./quarantined-devices.ts";
+
+const devices = 20_000;
+const owners = 40;
+let fleet: Fleet;
+const tenants: Tenant[] = [];
+beforeAll(async () => {
+  fleet = await startFleet();
+  for (let at = 0; at < owners; at++) tenants.push(await fleet.tenant());
+  await asOwner(fleet.database, async (owner) => {
+    await owner.query(
+      `INSERT INTO devices (id, org_id, partner_id, hostname, os, arch, agent_version, status, hardware_id, serial_number,
+                            last_seen_at, last_ip_address, labels, update_state, created_at, updated_at)
+       SELECT gen_random_uuid(), ($1::uuid[])[1 + n % ${owners}], ($2::uuid[])[1 + n % ${owners}], 'host-' || n,
+              (ARRAY['windows', 'linux'])[1 + n % 2], CASE WHEN n % 1000 = 0 THEN '386' ELSE 'amd64' END, '1.' || n % 7 || '.0',
+              CASE WHEN n % 500 = 0 THEN 'quarantined' ELSE 'online' END, 'hardware-' || n, 'SN-' || n, now(),
+              '10.0.0.0'::inet + n, jsonb_build_object('env', CASE WHEN n % 100 = 0 THEN 'test' ELSE 'live' END),
+              CASE WHEN n % 50 = 0 THEN 'ahead' ELSE 'current' END, now() - n * interval '1 second', now()
+       FROM generate_series(1, ${devices}) n`,
+      [tenants.map(({ orgId }) => orgId), tenants.map(({ partnerId }) => partnerId)],
+    );
+    await owner.query("ANALYZE devices");
+  });
+}, 120_000);
+afterAll(() => fleet?.stop());
+
+type Node = { "Node Type": string; "Relation Name"?: string; Plans?: Node[] };
+const nodesOf = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
+
+/** The database, of which each statement's plan is kept before it runs. */
+function explained(db: Database) {
+  const scans: string[] = [];
+  const explaining = (tx: Tx): Tx => ({
+    ...tx,
+    async query<R>(statement: ReturnType<typeof sql>) {
+      if (/^\s*(WITH|SELECT)/.test(statement.text) && !statement.text.includes("set_config")) {
+        const [row] = await tx.query<{ "QUERY PLAN": { Plan: Node }[] }>(sql`EXPLAIN (FORMAT JSON) ${statement}`);
+        const nodes = row ? nodesOf(row["QUERY PLAN"][0]?.Plan as Node) : [];
+        scans.push(...nodes.filter((node) => node["Relation Name"] === "devices").map((node) => node["Node Type"]));
+      }
+      return tx.query<R>(statement);
+    },
+  });
+  const own: Database = { ...db, tx: (who, fn, options) => db.tx(who, (tx) => fn(explaining(tx)), options) };
+  return { db: own, scans };
+}
+
+const everything: DeviceFilter = {
+  ...{ orgId: "", siteId: "", groupId: "", statuses: [], os: "", arch: "", agentVersionRange: "", updateState: "" },
+  ...{
+    hardwareId: "",
+    serialNumber: "",
+    address: "",
+    agentVersion: "",
+    label: null,
+    seenAfter: null,
+    seenBefore: null,
+  },
+  ...{ search: "", enrollmentKeyId: "", sort: null },
+};
+const filters: Record<string, Partial<DeviceFilter>> = {
+  none: {},
+  "a range of versions": { agentVersionRange: ">=1.3.0 <1.4.0" },
+  "an update state": { updateState: "ahead" },
+  "a label": { label: { name: "env", value: "test" } },
+  "a system": { os: "linux" },
+  "an architecture": { arch: "386" },
+  "a hardware id": { hardwareId: "HARDWARE-77" },
+  "a serial number": { serialNumber: "sn-77" },
+  "an address": { address: "10.0.0.77/32" },
+  "a network": { address: "10.0.3.0/24" },
+  "a text": { search: "host-77" },
+};
+const page = { page: 1, limit: 50, cursor: null, skipCount: false };
+/** Plans that look at the devices of the caller's tenant by an index, and at no others. */
+const byIndex = expect.not.arrayContaining(["Seq Scan"]);
+
+describe("devices among those of others", () => {
+  const callersOf = ({ partnerId, orgId }: Tenant): Record<string, Caller> => ({
+    partner: callers.partnerAdmin(partnerId, { permissions }),
+    organization: callers.orgAdmin(partnerId, orgId, { permissions }),
+  });
+  const cells = Object.keys(filters).flatMap((name) =>
+    ["partner", "organization"].map((scope) => [name, scope] as const),
+  );
+
+  it.each(cells)(
+    "are listed by %s with an index, for users of a %s, and chosen so for a bulk job",
+    async (name, scope) => {
+      const caller = callersOf(tenants[0] as Tenant)[scope] ?? systemCaller("tenancy");
+      const { db, scans } = explained(fleet.database.db);
+      const meta = { requestId: "plans", clientAddress: null, userAgent: null };
+      const filter = { ...everything, ...filters[name] };
+      await listDevices(db, { caller, meta, deadlineMs: null } as never, filter, page);
+      await db.tx({ caller }, (tx) => devicesOfFilter(tx, caller, filter, 50_001), { readOnly: true });
+      expect(scans.length).toBeGreaterThan(1);
+      expect(scans).toEqual(byIndex);
+    },
+  );
+
+  it("are counted by an index where they need attention, for the platform, too", async () => {
+    const { db, scans } = explained(fleet.database.db);
+    const all = { platform: callers.platformAdmin({ permissions }), ...callersOf(tenants[0] as Tenant) };
+    for (const caller of Object.values(all)) await db.tx({ caller }, (tx) => quarantinedDevices(tx, caller, null));
+    expect(scans.length).toBeGreaterThan(2);
+    expect(scans).toEqual(byIndex);
+  });
+});
