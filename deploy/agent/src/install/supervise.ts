@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync } from "node:fs";
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import { createStopping, type Stopping } from "@muster/agent";
 import { version } from "../build-info.ts";
@@ -46,6 +46,7 @@ export async function supervise(options: SuperviseOptions): Promise<number> {
   let waitMs = firstWaitMs;
   while (!stopping.stopped) {
     const update = await settle(paths, log);
+    const key = keyMark(paths);
     const agent = adopted(paths) ?? started(paths, log);
     const ended = await end(agent, { paths, stopping, deadlineMs: isProving(update) ? proofMs : null });
     if (ended === "stopped") {
@@ -68,7 +69,7 @@ export async function supervise(options: SuperviseOptions): Promise<number> {
     waitMs = ended.code === exitCodes.restart || ended.ranMs > steadyMs ? firstWaitMs : Math.min(waitMaxMs, waitMs * 2);
     if (ended.code === exitCodes.restart) continue;
     log("warn", "watchdog", "the agent ended", { code: ended.code, ranMs: Math.round(ended.ranMs) });
-    await waitForRestart(paths, stopping, isProving(now) ? firstWaitMs : waitMs);
+    await waitForRestart(paths, { stopping, key, ms: isProving(now) ? firstWaitMs : waitMs });
   }
   log("info", "watchdog", "watchdog ended");
   return exitCodes.ok;
@@ -172,10 +173,19 @@ async function stop(agent: Running): Promise<void> {
   }
 }
 
-/** A new enrollment key ends the wait: someone is there and looks. */
-async function waitForRestart(paths: Paths, stopping: Stopping, ms: number): Promise<void> {
+/** Which enrollment key is stored; empty for none. */
+function keyMark(paths: Paths): string {
+  const found = statSync(paths.enrollmentKey, { throwIfNoEntry: false });
+  return found ? `${found.ino} ${found.mtimeMs}` : "";
+}
+
+/** Another enrollment key than the agent had ends the wait: someone is there and looks. One that was refused stays. */
+async function waitForRestart(
+  paths: Paths,
+  { stopping, key, ms }: { stopping: Stopping; key: string; ms: number },
+): Promise<void> {
   const endsMs = performance.now() + ms;
-  while (!stopping.stopped && performance.now() < endsMs && !existsSync(paths.enrollmentKey)) {
+  while (!stopping.stopped && performance.now() < endsMs && ["", key].includes(keyMark(paths))) {
     await stopping.pause(Math.min(pollMs, endsMs - performance.now()));
   }
 }
