@@ -7,6 +7,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { bundled } from "./bundle.mjs";
 import { keepEarlierAssets } from "./earlier-assets.mjs";
+import { isInstalled } from "./installed.mjs";
 
 export const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 const modules = join(root, "node_modules");
@@ -118,7 +119,9 @@ function install() {
   if (read(stamp) === wanted) return;
   // npm's own record: `npm install` or `npm ci` by hand came after the last change of the lock file.
   const installed = join(modules, ".package-lock.json");
-  if (!existsSync(installed) || statSync(installed).mtimeMs < statSync(lock).mtimeMs) {
+  const isOlder = existsSync(installed) && statSync(installed).mtimeMs < statSync(lock).mtimeMs;
+  const parsed = (file) => JSON.parse(readFileSync(file, "utf8"));
+  if (!existsSync(installed) || (isOlder && !isInstalled(parsed(lock), parsed(installed)))) {
     const npm = process.env.npm_execpath?.endsWith(".js") ? [process.execPath, process.env.npm_execpath] : ["npm"];
     step("Installing packages (npm ci)", npm[0], [
       ...npm.slice(1),

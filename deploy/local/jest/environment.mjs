@@ -64,12 +64,14 @@ const { AsyncLocalStorage } = asyncHooks;
 /** Those of the suite that runs now. */
 const storages = new Set();
 
-asyncHooks.AsyncLocalStorage = class extends AsyncLocalStorage {
+class EndingStorage extends AsyncLocalStorage {
   constructor(...parameters) {
     super(...parameters);
     storages.add(this);
   }
-};
+}
+// From Node 24 on it is a getter.
+Object.defineProperty(asyncHooks, "AsyncLocalStorage", { value: EndingStorage, enumerable: true, configurable: true });
 
 /** Milliseconds that what a suite closed at its end may take to be gone. */
 const closingMs = 300;
