@@ -13,7 +13,8 @@ import { prepare, root } from "../local/prepare.mjs";
 const least = 0.85;
 /** A mutant may make a loop endless. */
 const runMs = 120_000;
-const guards = ["guard", "issuers", "caller-claims", "verifier", "metadata", "bounded-map"];
+const ofCallers = ["issuers", "caller-claims", "verifier", "metadata", "bounded-map"];
+const guards = ["port/guard", ...ofCallers.map((name) => `caller/${name}`)];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
