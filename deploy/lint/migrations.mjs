@@ -1,5 +1,6 @@
 // Fails on a varchar column with a list of words in its CHECK: PostgreSQL dumps the expression in one form and restores
-// it in another, so that a restored schema differs from what was there. Such a column is text.
+// it in another, so that a restored schema differs from what was there. Such a column is text. And on two migrations of
+// one number: their order would be that of their names.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -20,4 +21,13 @@ for (const path of paths.split("\n").filter((each) => each !== "" && !(each in m
     console.error(`${path}:${at + 1}: a varchar with a list of words in its CHECK: make it text`);
     process.exitCode = 1;
   }
+}
+const numbers = new Map();
+for (const path of paths.split("\n").filter((each) => each !== "")) {
+  const number = path.replace(/(\d+)_[^/]*$/, "$1");
+  if (numbers.has(number)) {
+    console.error(`${path} and ${numbers.get(number)} have one number`);
+    process.exitCode = 1;
+  }
+  numbers.set(number, path);
 }

@@ -39,7 +39,9 @@ export async function drain(session) {
     ...["gateway", "identity", "tenancy", "audit"].map((name) => `services.${name}.resources.requests.cpu=20m`),
   ].flatMap((value) => ["--set", value]);
   const values = join(root, "charts/muster/ci/cluster-values.yaml");
-  await helm("upgrade", "muster", join(root, "charts/muster"), "-f", values, ...scaled, "--wait", "--timeout", "5m");
+  // Numbers of pods that `kubectl scale` has set in a part before are taken back (docs/operations/scaling.md).
+  const ours = ["--force-conflicts", "--wait", "--timeout", "5m"];
+  await helm("upgrade", "muster", join(root, "charts/muster"), "-f", values, ...scaled, ...ours);
   const pods = JSON.parse(await kubectl("get", "pods", "-o", "json")).items.filter(
     ({ metadata }) => !metadata.deletionTimestamp && workloads.includes(metadata.labels["app.kubernetes.io/component"]),
   );
