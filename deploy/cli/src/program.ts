@@ -3,7 +3,6 @@ import { type AddOptions, addDevices } from "./commands/add-devices.ts";
 import { type BulkOptions, bulkDevices, bulkJob, type JobOptions } from "./commands/bulk-devices.ts";
 import { deviceMetrics, type MetricOptions } from "./commands/device-metrics.ts";
 import { type LocalOptions, local } from "./commands/local.ts";
-import { deviceDecision } from "./commands/pins.ts";
 import { listProfiles, useProfile } from "./commands/profiles.ts";
 import { reviewDevices } from "./commands/review-devices.ts";
 import { enrollTotp, login, logout, whoami } from "./commands/session.ts";
@@ -115,9 +114,6 @@ function addMachines(program: Command, io: Io): void {
     .option("--count <n>", "machines that the key is for", "1")
     .option("--wait <seconds>", "how long to wait for them", "600")
     .action((_options, command: Command) => addDevices(io, all<AddOptions>(command)));
-  add(devices, "decision", "why a device updates or does not", "muster devices decision ID")
-    .argument("<id>")
-    .action((id: string, _options, command: Command) => deviceDecision(io, id, all(command)));
   add(devices, "metrics", "history of a device's processor, memory and disk", "muster devices metrics ID --step 5m")
     .argument("<id>")
     .option("--from <time>", "beginning; a day before the end without it")

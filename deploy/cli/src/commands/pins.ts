@@ -2,7 +2,6 @@ import { readFile } from "node:fs/promises";
 import { connect } from "../connection.ts";
 import { done, wrongUsage } from "../failure.ts";
 import type { Globals, Io } from "../io.ts";
-import { tableWriter } from "../table.ts";
 import { show } from "./records.ts";
 
 const pinned = ["agent", "watchdog"] as const;
@@ -37,14 +36,4 @@ export async function pin(io: Io, version: string, options: PinOptions): Promise
     options,
     await done(options.org ? muster.PUT(ofOrganization, { params, body }) : muster.PUT(ofPartner, { body })),
   );
-}
-
-/** Shows what a device's next heartbeat is answered, and why. */
-export async function deviceDecision(io: Io, id: string, options: Globals): Promise<void> {
-  const { muster } = connect(io, options);
-  const decision = await done(muster.GET("/api/v1/devices/{id}/update-decision", { params: { path: { id } } }));
-  if (options.json) return void io.stdout.write(`${JSON.stringify(decision, null, 2)}\n`);
-  io.stdout.write(tableWriter(["component", "current", "target", "rule", "detail"])(decision.components));
-  if (decision.attempts.length === 0) return;
-  io.stdout.write(`\n${tableWriter(["offeredAt", "fromVersion", "version", "state", "reason"])(decision.attempts)}`);
 }
