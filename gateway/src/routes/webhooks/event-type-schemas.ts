@@ -12,6 +12,7 @@ const device = z.object({
   hostname: text,
   os: text,
   arch: text,
+  libc: z.enum(["gnu", "musl"]).nullable(),
   agentVersion: text,
   watchdogVersion: textOrNull,
   helperVersion: textOrNull,
