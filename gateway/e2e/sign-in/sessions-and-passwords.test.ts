@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
-import { SMTPServer } from "smtp-server";
 import { type Api, api } from "../support/client.ts";
 import type { Cluster } from "../support/cluster.ts";
 import { type LentCluster, lendMs, lentCluster } from "../support/lent-cluster.ts";
+import { startMailServer } from "../support/mail-server.ts";
 import { totpCode } from "../support/operator.ts";
 import {
   enrollTotp,
@@ -19,37 +19,19 @@ import {
 
 // Two gateways, two identities, and a mail server of the test's own.
 
-type Letter = { to: string; raw: string };
-const letters: Letter[] = [];
-const smtp = new SMTPServer({
-  authOptional: true,
-  disabledCommands: ["STARTTLS"],
-  // Milliseconds that a close waits for clients which keep their connection; the default are 30 s.
-  closeTimeout: 100,
-  onData(stream, session, done) {
-    const chunks: Buffer[] = [];
-    stream.on("data", (chunk: Buffer) => chunks.push(chunk));
-    stream.on("end", () => {
-      const raw = Buffer.concat(chunks).toString().replace(/=\r\n/g, "").replace(/=3D/g, "=");
-      letters.push({ to: session.envelope.rcptTo[0]?.address ?? "", raw });
-      done();
-    });
-  },
-});
+let mailServer: Awaited<ReturnType<typeof startMailServer>>;
 
 let cluster: LentCluster;
 let gateways: Cluster[];
 beforeAll(async () => {
-  // A client that hangs up is not the server's failure.
-  smtp.on("error", () => undefined);
   cluster = await lentCluster("signIn");
-  await new Promise<void>((resolve) => smtp.listen(cluster.port, "127.0.0.1", resolve));
+  mailServer = await startMailServer(cluster.port);
   gateways = (await cluster.stack()).gateways.map(({ url }) => ({ ...cluster, url }));
   expect(gateways).toHaveLength(2);
 }, lendMs);
 afterAll(async () => {
   await cluster?.giveBack();
-  await new Promise<void>((resolve) => smtp.close(() => resolve()));
+  await mailServer?.close();
 }, 60_000);
 
 const first = () => gateways[0] as Cluster;
@@ -80,7 +62,7 @@ async function auditOf(email: string, action: string) {
 /** The link of a user's newest mail with this subject, once it has arrived. */
 async function linkTo(email: string, subject: string): Promise<URL> {
   const letter = await until(`a mail to ${email}`, () =>
-    letters.findLast(({ to, raw }) => to === email && raw.includes(`Subject: ${subject}`)),
+    mailServer.letters.findLast(({ to, raw }) => to === email && raw.includes(`Subject: ${subject}`)),
   );
   const [link = ""] = /https?:\/\/localhost:\d+\/\S+/.exec(letter.raw) ?? [];
   return new URL(link);
@@ -171,7 +153,7 @@ describe("a password", () => {
     expect(existing.body).toEqual({ success: true });
     const link = await linkTo(user.email, "Set a new Muster password");
     expect(link.pathname).toBe("/reset-password");
-    expect(letters.filter(({ to }) => to === "nobody@example.com")).toEqual([]);
+    expect(mailServer.letters.filter(({ to }) => to === "nobody@example.com")).toEqual([]);
     const password = "set by a link in a mail";
     const reset = () => api(second()).call("POST", "/auth/reset-password", { token: tokenOf(link), password });
     expect((await reset()).body).toEqual({ success: true });
@@ -180,7 +162,9 @@ describe("a password", () => {
     for (const at of gateways) expect(await me(at, user.accessToken)).toBe("session_revoked");
     expect((await signInAgain(first(), { ...user, password })).accessToken).toBeTruthy();
     await auditOf(user.email, "user.password.reset");
-    await until("the notice", () => letters.some((l) => l.to === user.email && l.raw.includes("password was changed")));
+    await until("the notice", () =>
+      mailServer.letters.some((l) => l.to === user.email && l.raw.includes("password was changed")),
+    );
   });
 
   it("is chosen by an invited user through the link of a mail", async () => {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
-import { SMTPServer } from "smtp-server";
 import { api } from "../support/client.ts";
 import { type LentCluster, lendMs, lentCluster } from "../support/lent-cluster.ts";
+import { startMailServer } from "../support/mail-server.ts";
 import { asDatabaseOwner } from "../support/owner-rows.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 import { tenantWithAdmins } from "../support/tenant-with-admins.ts";
@@ -10,22 +10,7 @@ import { signedInAs, type TestUser } from "../support/users.ts";
 
 /** Health is reported every 15 s, and passed on and mailed every 5 s. */
 const patienceMs = 60_000;
-const letters: { to: string; text: string }[] = [];
-const smtp = new SMTPServer({
-  authOptional: true,
-  disabledCommands: ["STARTTLS"],
-  // Milliseconds that a close waits for clients which keep their connection; the default are 30 s.
-  closeTimeout: 100,
-  onData(stream, session, done) {
-    const chunks: Buffer[] = [];
-    stream.on("data", (chunk: Buffer) => chunks.push(chunk));
-    stream.on("end", () => {
-      const text = Buffer.concat(chunks).toString().replace(/=\r\n/g, "").replace(/=3D/g, "=");
-      letters.push({ to: session.envelope.rcptTo[0]?.address ?? "", text });
-      done();
-    });
-  },
-});
+let mailServer: Awaited<ReturnType<typeof startMailServer>>;
 
 let cluster: LentCluster;
 let receiver: Receiver;
@@ -34,10 +19,8 @@ let watcher: Receiver;
 let tenant: Awaited<ReturnType<typeof tenantWithAdmins>>;
 let reader: TestUser;
 beforeAll(async () => {
-  // A client that hangs up is not the server's failure.
-  smtp.on("error", () => undefined);
   cluster = await lentCluster("signIn");
-  await new Promise<void>((resolve) => smtp.listen(cluster.port, "127.0.0.1", resolve));
+  mailServer = await startMailServer(cluster.port);
   receiver = await startReceiver(cluster);
   receiver.answer((_received, response) => void response.writeHead(500).end());
   watcher = await startReceiver(cluster);
@@ -48,7 +31,7 @@ afterAll(async () => {
   await receiver?.close();
   await watcher?.close();
   await cluster?.giveBack();
-  await new Promise<void>((resolve) => smtp.close(() => resolve()));
+  await mailServer?.close();
 }, 60_000);
 
 /** Makes a webhook for an event type of its own and lets five attempts at it fail. */
@@ -66,7 +49,8 @@ async function failing(name: string, notifyUserIds = [reader.id]): Promise<strin
 
 const healthOf = async (id: string) =>
   ((await reader.api.call("GET", `/webhooks/${id}`)).body.health as { status: string }).status;
-const mails = () => letters.filter(({ to, text }) => to === reader.email && text.includes("Health of webhooks"));
+const mails = () =>
+  mailServer.letters.filter(({ to, raw }) => to === reader.email && raw.includes("Health of webhooks"));
 /** Lines that wait for the reader's next mail. */
 const waiting = async () => {
   const rows = await asDatabaseOwner(
@@ -118,8 +102,8 @@ describe("mails about failing webhooks", () => {
   it("come at once, then one an hour with a list, until their link ends them", async () => {
     const id = await failing("Alpha");
     const [first] = await until("the first mail", () => (mails().length > 0 ? mails() : null), patienceMs);
-    expect(first?.text).toContain('Webhook "Alpha" is failing, was healthy');
-    expect(first?.text).toContain(`/webhooks/${id}`);
+    expect(first?.raw).toContain('Webhook "Alpha" is failing, was healthy');
+    expect(first?.raw).toContain(`/webhooks/${id}`);
     expect(await healthOf(id)).toBe("failing");
 
     await Promise.all(["Beta", "Gamma"].map((name) => failing(name)));
@@ -135,12 +119,12 @@ describe("mails about failing webhooks", () => {
     expect(mails()).toHaveLength(1);
     await passHour();
     const [, second] = await until("the second mail", () => (mails().length > 1 ? mails() : null), patienceMs);
-    expect(second?.text.match(/^- Webhook "\w+" is failing/gm)).toEqual([
+    expect(second?.raw.match(/^- Webhook "\w+" is failing/gm)).toEqual([
       '- Webhook "Beta" is failing',
       '- Webhook "Gamma" is failing',
     ]);
 
-    const [, address = ""] = /(http\S+unsubscribe#token=\S+)/.exec(second?.text ?? "") ?? [];
+    const [, address = ""] = /(http\S+unsubscribe#token=\S+)/.exec(second?.raw ?? "") ?? [];
     const link = new URL(address);
     expect((await fetch(new URL(link.pathname, cluster.url))).headers.get("content-type")).toMatch(/^text\/html/);
     const token = new URLSearchParams(link.hash.slice(1)).get("token");

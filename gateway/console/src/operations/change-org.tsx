@@ -3,7 +3,7 @@ import { api } from "../api/api.ts";
 import { dataOf } from "../api/queries.ts";
 import { Field } from "../parts/field.tsx";
 import { FormDialog } from "../parts/form-dialog.tsx";
-import { Options } from "../parts/options.tsx";
+import { TenantFields } from "../parts/tenant-fields.tsx";
 import { capOf, dayOf } from "../rules/form-values.ts";
 import type { FormProps } from "./record-operation.ts";
 
@@ -37,26 +37,14 @@ export function ChangeOrganization({ of: org, onClose, onDone }: FormProps<Organ
     >
       {(errorsOf) => (
         <>
-          <Field label="Name" errors={errorsOf("name")}>
-            <input name="name" required maxLength={255} defaultValue={org.name} autoComplete="off" />
-          </Field>
-          <Field label="Slug" hint="In addresses; unique among the partner's." errors={errorsOf("slug")}>
-            <input name="slug" required maxLength={100} defaultValue={org.slug} spellCheck={false} />
-          </Field>
-          <Field
-            label="Status"
-            hint="Suspended: people and keys are refused, devices still report. Churned: devices are refused, too."
-            errors={errorsOf("status")}
-          >
-            <select name="status" defaultValue={org.status}>
-              <Options of={statuses} />
-            </select>
-          </Field>
-          <Field label="Type" errors={errorsOf("type")}>
-            <select name="type" defaultValue={org.type}>
-              <Options of={types} />
-            </select>
-          </Field>
+          <TenantFields
+            of={org}
+            statuses={statuses}
+            types={types}
+            among="the partner's"
+            suspended="people and keys are refused, devices still report"
+            errorsOf={errorsOf}
+          />
           <Field label="Devices at most" hint="Empty: unlimited." errors={errorsOf("maxDevices")}>
             <input name="maxDevices" type="number" min={0} max={2147483647} defaultValue={org.maxDevices ?? ""} />
           </Field>

@@ -5,6 +5,7 @@ import { Field } from "../parts/field.tsx";
 import { FormDialog } from "../parts/form-dialog.tsx";
 import { Options } from "../parts/options.tsx";
 import { partnerPlans, partnerStatuses, partnerTypes } from "../parts/partner-values.ts";
+import { TenantFields } from "../parts/tenant-fields.tsx";
 import { capOf } from "../rules/form-values.ts";
 import type { FormProps } from "./record-operation.ts";
 
@@ -33,26 +34,14 @@ export function ChangePartner({ of: partner, onClose, onDone }: FormProps<ItemOf
     >
       {(errorsOf) => (
         <>
-          <Field label="Name" errors={errorsOf("name")}>
-            <input name="name" required maxLength={255} defaultValue={partner.name} autoComplete="off" />
-          </Field>
-          <Field label="Slug" hint="In addresses; unique among partners." errors={errorsOf("slug")}>
-            <input name="slug" required maxLength={100} defaultValue={partner.slug} spellCheck={false} />
-          </Field>
-          <Field
-            label="Status"
-            hint="Suspended: people and keys of all its organizations are refused. Churned: devices are refused, too."
-            errors={errorsOf("status")}
-          >
-            <select name="status" defaultValue={partner.status}>
-              <Options of={partnerStatuses} />
-            </select>
-          </Field>
-          <Field label="Type" errors={errorsOf("type")}>
-            <select name="type" defaultValue={partner.type}>
-              <Options of={partnerTypes} />
-            </select>
-          </Field>
+          <TenantFields
+            of={partner}
+            statuses={partnerStatuses}
+            types={partnerTypes}
+            among="partners"
+            suspended="people and keys of all its organizations are refused"
+            errorsOf={errorsOf}
+          />
           <Field label="Plan" errors={errorsOf("plan")}>
             <select name="plan" defaultValue={partner.plan}>
               <Options of={partnerPlans} />

@@ -18,7 +18,7 @@ export const replayOperations: readonly Operation<Replay>[] = [
     isOffered: ({ status }) => status === "queued" || status === "running",
     asks: {
       title: () => "Cancel the replay?",
-      says: () => "Nothing more is queued, and pending deliveries are dropped. Requests in flight are completed.",
+      says: () => "Nothing more is queued, and pending deliveries are dropped. Requests that were sent are completed.",
     },
     run: async ({ id: replayId, webhookId: id }) => {
       const params = { path: { id, replayId } };
