@@ -4,6 +4,7 @@ import { rolldown } from "rolldown";
 import { packTgz, pathsIn } from "./archive.mjs";
 import { cliBundle } from "./npm/cli-bundle.mjs";
 import { clientManifest, cliManifest, programFiles, sizeLimits, withJsImports } from "./npm/manifests.mjs";
+import { scoped } from "./npm/scope.mjs";
 import { bundleTo, fillServer } from "./npm/server.mjs";
 import { packagesOf, writeBill } from "./sbom.mjs";
 
@@ -29,8 +30,6 @@ export async function makePackages(context) {
 }
 
 const writeJson = (path, value) => writeFileSync(path, `${JSON.stringify(value, null, 2)}\n`);
-/** A README names the packages as they are published. */
-const scoped = (text, scope) => text.replaceAll("@muster/", `${scope}/`).replaceAll("@muster-fleet/", `${scope}/`);
 
 async function fillCli(context, folder) {
   const { tree, version, scope, source } = context;

@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { publicScope } from "./npm/scope.mjs";
 import { Refusal } from "./refusal.mjs";
 
 export const usage = `Usage: npm run release -- VERSION [options]
@@ -28,7 +29,7 @@ const pinnedForm = /^[^@\s]+@sha256:[\da-f]{64}$/;
 
 const options = {
   unpublished: { type: "boolean", default: false },
-  scope: { type: "string", default: "@muster-fleet" },
+  scope: { type: "string", default: publicScope },
   registry: { type: "string", default: "localhost/muster" },
   source: { type: "string" },
   commit: { type: "string" },

@@ -13,7 +13,7 @@ const inPages = ["@vueuse/core", "focus-trap", "mark.js", "minisearch", "vitepre
 export async function makeSite({ tree, work, out, version, scope, epoch, source }) {
   const folder = join(work, "site");
   const at = source === undefined ? undefined : `${source.replace(/\/$/, "")}/blob/v${version}/`;
-  await makePages({ tree, out: join(folder, "docs"), version, source: at, cache });
+  await makePages({ tree, out: join(folder, "docs"), version, source: at, scope, cache });
   await packTgz(join(out, `muster-docs-${version}.tgz`), folder, epoch);
   writeBill({ out, scope, version }, "docs", componentsOf(tree));
 }

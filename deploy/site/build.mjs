@@ -7,6 +7,7 @@ import { join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { cache as machineCache } from "../release/cache.mjs";
+import { publicScope } from "../release/npm/scope.mjs";
 import { bundleOf } from "./bundles.mjs";
 import { apiPage, configOf, diagramsScript } from "./config.mjs";
 import { brokenLinks } from "./links.mjs";
@@ -16,9 +17,9 @@ import { stagePages } from "./stage.mjs";
 /**
  * Makes the site of a compiled tree in a folder. Throws where a page does not build or a link leads nowhere.
  *
- * @param {{ tree: string, out: string, version: string, source?: string, cache?: string }} options
+ * @param {{ tree: string, out: string, version: string, source?: string, scope?: string, cache?: string }} options
  */
-export async function makePages({ tree, out, version, source, cache = machineCache }) {
+export async function makePages({ tree, out, version, source, scope = publicScope, cache = machineCache }) {
   const work = mkdtempSync(join(tmpdir(), "muster-site-"));
   try {
     for (const name of ["package.json", "package-lock.json"]) cpSync(join(tree, "deploy/site", name), join(work, name));
@@ -27,7 +28,7 @@ export async function makePages({ tree, out, version, source, cache = machineCac
     const shared = join(pages, "public");
     mkdirSync(join(pages, ".vitepress"), { recursive: true });
     mkdirSync(join(shared, "api"), { recursive: true });
-    stagePages({ tree, folder: pages, source });
+    stagePages({ tree, folder: pages, source, scope });
     cpSync(join(tree, "deploy/reference/repository.mjs"), join(pages, ".vitepress/slug.mjs"));
     writeFileSync(join(pages, ".vitepress/config.mjs"), configOf({ version, groups, slugModule: "./slug.mjs" }));
     writeFileSync(join(shared, "diagrams.js"), diagramsScript);

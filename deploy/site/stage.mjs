@@ -1,5 +1,6 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
+import { scoped } from "../release/npm/scope.mjs";
 import { groups, paths } from "./pages.mjs";
 
 const link = /(!?)\[((?:!\[[^\]]*\]\([^)]*\)|[^\]])*)\]\((?!https?:|mailto:|#)([^)\s#]+)(#[\w-]+)?\)/g;
@@ -25,12 +26,12 @@ export function pageOf(text, path, source) {
 
 const pictures = /!\[[^\]]*\]\(([^)\s]+)\)/g;
 
-/** Writes the pages and their pictures, as VitePress reads them, into a folder. */
-export function stagePages({ tree, folder, source }) {
+/** Writes the pages and their pictures, as VitePress reads them, into a folder; packages are named by their scope. */
+export function stagePages({ tree, folder, source, scope }) {
   for (const path of paths) {
     const text = readFileSync(join(tree, path), "utf8");
     mkdirSync(dirname(join(folder, path)), { recursive: true });
-    writeFileSync(join(folder, path), pageOf(text, path, source));
+    writeFileSync(join(folder, path), scoped(pageOf(text, path, source), scope));
     for (const [, picture] of text.matchAll(pictures)) {
       const at = posix.join(posix.dirname(path), picture);
       mkdirSync(dirname(join(folder, at)), { recursive: true });

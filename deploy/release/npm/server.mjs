@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { rolldown } from "rolldown";
 import { bundled, ownUrls } from "../../local/bundle.mjs";
 import { writeBill } from "../sbom.mjs";
+import { scoped } from "./scope.mjs";
 import { serverComponents } from "./server-bill.mjs";
 
 /** Packages that bundles load when they run: exactly as the lock file pins them. */
@@ -57,10 +58,7 @@ export async function fillServer(context, folder) {
   const json = (value) => `${JSON.stringify(value, null, 2)}\n`;
   const lock = JSON.parse(readFileSync(join(tree, "package-lock.json"), "utf8"));
   put("package.json", json(serverManifest({ version, scope }, lock)));
-  put(
-    "README.md",
-    readFileSync(join(tree, "deploy/release/npm/server.md"), "utf8").replaceAll("@muster-fleet/", `${scope}/`),
-  );
+  put("README.md", scoped(readFileSync(join(tree, "deploy/release/npm/server.md"), "utf8"), scope));
   for (const path of copied) cpSync(join(tree, path), join(folder, path), { recursive: true });
   for (const service of bundled()) fillService({ tree, service, version, folder }, put);
   put("deploy/local/package.json", json({ type: "module", version }));

@@ -73,6 +73,19 @@ describe("a page of the site", () => {
   });
 });
 
+describe("the pages of the site", () => {
+  it("name packages as they are published", async () => {
+    const stage = "../../site/stage.mjs";
+    const { stagePages } = (await import(stage)) as { stagePages(options: object): void };
+    const staged = join(folder, "staged");
+    stagePages({ tree: fileURLToPath(new URL("../../../", import.meta.url)), folder: staged, scope: "@acme" });
+    const page = (path: string) => readFileSync(join(staged, path), "utf8");
+    expect(page("libs/client/README.md")).toContain('from "@acme/client"');
+    expect(page("docs/first-steps.md")).toContain("npx @acme/cli local");
+    expect(paths.filter((path) => /@muster(-fleet)?\//.test(page(path)))).toEqual([]);
+  });
+});
+
 describe("what is read outside of a checkout", () => {
   const root = fileURLToPath(new URL("../../../", import.meta.url));
   const outside =
