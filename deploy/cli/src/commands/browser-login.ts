@@ -24,7 +24,7 @@ export async function browserLogin(
   const { deviceCode, userCode, verificationUrl, expiresInSeconds } = started;
   const isOpened = browser && openBrowser(io.env, verificationUrl);
   io.stderr.write(
-    `${isOpened ? "A browser opens" : "Open"} ${visible(verificationUrl)} and enter the code  ${visible(userCode)}\n` +
+    `${isOpened ? "A browser opens" : "Open"} ${visible(verificationUrl)}: enter the code  ${visible(userCode)}\n` +
       `Waiting for ${Math.round(expiresInSeconds / 60)} minutes; Ctrl-C gives up.\n`,
   );
   const endMs = performance.now() + expiresInSeconds * 1_000;

@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { setTimeout as delay } from "node:timers/promises";
 import { must, totp } from "./tools.mjs";
 
 const commandMs = 120_000;
@@ -9,7 +10,8 @@ const commandMs = 120_000;
  */
 export function commandsOf(page) {
   const found = [];
-  for (const [, block] of page.matchAll(/^```\n([\s\S]*?)^```/gm)) {
+  for (const [, kind, block] of page.matchAll(/^```(\w*)\n([\s\S]*?)^```/gm)) {
+    if (kind !== "") continue;
     for (const part of block.split(/^\$ /m).slice(1)) {
       const [, command, printed] = /^((?:.*\\\n)*.*)\n?([\s\S]*)$/.exec(part);
       found.push({ command, printed: printed.split("\n").filter(Boolean) });
@@ -42,31 +44,53 @@ const rowOf = (output, word) =>
     .map((line) => line.split(/\s+/))
     .find(([first]) => first === word)?.[1];
 
+/** Members of printed JSON that the page says in full: an output has them. */
+const saidOf = (printed) =>
+  printed.filter((line) => line.startsWith("{")).flatMap((line) => line.match(/"\w+":"[^"…]+"/g) ?? []);
+
+/** Who follows pages at a cluster: `muster` is what `program` says; what a page told to keep, the next one can use. */
+export function readerOf({ program, password, env, cwd }) {
+  // At a terminal a reader confirms what asks for it. The programs behind `release` have no such option.
+  const muster = `muster() { if [ "$1" = release ]; then ${program} "$@"; else ${program} "$@" --yes; fi; }\n`;
+  return { before: muster, kept: new Map(), password, env, cwd };
+}
+
 /**
- * Follows docs/first-steps.md as its reader does, command by command, at a cluster. `muster` is what `program` says;
- * resolves to what the commands printed, in order.
- *
- * @param {{ page: string, program: string, password: string, env: object, cwd: string }} reader
+ * Follows a page command by command; resolves to what the commands printed, in order. `restart` does what the page says
+ * in a line that starts the cluster.
  */
-export async function followFirstSteps({ page, program, password, env, cwd }) {
-  const kept = new Map();
-  // At a terminal a reader confirms what asks for it.
-  let before = `muster() { ${program} "$@" --yes; }\n`;
+export async function followPage(reader, page, restart) {
   const outputs = [];
   for (const { command, printed } of commandsOf(page)) {
-    const typed = command.replace(/\b[A-Z]{2,}\b/g, (name) => kept.get(name) ?? name);
+    const typed = command.replace(/\b[A-Z]{2,}\b/g, (name) => reader.kept.get(name) ?? name);
     if (/^[A-Z]+=\S+$/.test(typed)) {
-      before += `${typed}\n`;
+      reader.before += `${typed}\n`;
       continue;
     }
-    const output = await typedInto({ script: `${before}${typed}`, password, env, cwd });
+    if (/\/cli local$/.test(typed)) {
+      await restart(typed);
+      continue;
+    }
+    const output = await printedBy(typed, printed, reader);
     outputs.push(output);
     for (const [name, value] of keptOf(printed, output)) {
       must(typeof value === "string" && value !== "", `${command} printed no ${name}: ${output}`);
-      kept.set(name, value);
+      reader.kept.set(name, value);
     }
   }
   return outputs;
+}
+
+/** What a command prints; where the page says more of it than it prints at first, it is repeated. */
+async function printedBy(typed, printed, reader) {
+  const lacking = (output) => saidOf(printed).filter((said) => !output.includes(said));
+  for (let tries = 0; ; tries++) {
+    const output = await typedInto({ ...reader, script: `${reader.before}${typed}` });
+    const [missing] = lacking(output);
+    if (missing === undefined) return output;
+    must(tries < 30, `${typed} does not print ${missing}: ${output}`);
+    await delay(1_000);
+  }
 }
 
 /** Runs what was typed; answers with the password and, where a secret of an app is shown, its code. */
