@@ -56,7 +56,7 @@ inChromium("alerts and event types in the console", (visit) => {
       await page.getByRole("row", { name: /Keys of everything active/ }).waitFor();
       await choose("New sites", "Delete …");
       await dialog.getByRole("button", { name: "Delete" }).click();
-      await page.getByRole("row", { name: /New sites/ }).waitFor({ state: "detached" });
+      await visitor.gone(page.getByRole("row", { name: /New sites/ }));
       expect(await alerts()).toMatchObject([{ name: "Keys of everything", status: "active" }]);
     },
   );

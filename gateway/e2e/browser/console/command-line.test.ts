@@ -88,7 +88,7 @@ inChromium("signing a command line in", (visit) => {
         await visitor.go("/profile");
         const row = page.getByRole("row").filter({ hasText: "CLI: Ada’s laptop" });
         await row.getByRole("button", { name: /End/ }).click();
-        await row.waitFor({ state: "detached" });
+        await visitor.gone(row);
         const after = login.run("whoami");
         expect(await new Promise((resolve) => after.once("close", resolve))).toBe(3);
       } finally {

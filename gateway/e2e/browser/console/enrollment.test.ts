@@ -84,7 +84,7 @@ inChromium("enrollment in the console", (visit) => {
     await dialog.getByRole("button", { name: "Approve and merge" }).click();
     await dialog.getByText("1 of 1 done.").waitFor();
     await dialog.getByRole("button", { name: "Close", exact: true }).click();
-    await page.getByRole("link", { name: "new-board-2" }).waitFor({ state: "detached" });
+    await visitor.gone(page.getByRole("link", { name: "new-board-2" }));
     await select(1);
     await page.getByRole("button", { name: "Reject …" }).click();
     await dialog.getByRole("textbox").fill("reject");

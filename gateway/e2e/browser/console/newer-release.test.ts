@@ -80,7 +80,7 @@ inChromium(
       expect(await note.getByRole("link", { name: "What is new" }).getAttribute("href")).toBe(newer.url);
       await visitor.expectAccessible();
       await note.getByRole("button", { name: "Put away" }).click();
-      await note.waitFor({ state: "detached" });
+      await visitor.gone(note);
       await visitor.open("/", /./);
       await visitor.settled();
       expect(await note.count()).toBe(0);

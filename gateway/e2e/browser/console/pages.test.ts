@@ -121,7 +121,7 @@ inChromium("the console's pages", (visit) => {
       await visitor.expectAccessible();
       await page.keyboard.press("/");
       await page.keyboard.type("web");
-      await page.getByRole("link", { name: "db-01" }).waitFor({ state: "detached" });
+      await visitor.gone(page.getByRole("link", { name: "db-01" }));
       expect(new URL(page.url()).search).toBe("?search=web");
       await page.reload();
       await page.getByRole("link", { name: "web-02" }).waitFor();

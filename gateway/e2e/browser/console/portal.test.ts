@@ -166,7 +166,7 @@ inChromium("the webhook portal", (visit) => {
       await page.getByRole("dialog").getByRole("textbox").fill("Tickets");
       await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
       await heading(page, "Webhooks");
-      await page.getByRole("button", { name: "Tickets" }).waitFor({ state: "detached" });
+      await visitor.gone(page.getByRole("button", { name: "Tickets" }));
       await visitor.expectAccessible();
     } finally {
       await receiver.close();

@@ -71,7 +71,7 @@ inChromium("records in the console", (visit) => {
       await page.getByRole("cell", { name: "checked", exact: true }).waitFor();
       expect(await messages.count()).toBe(2);
       await page.getByRole("combobox", { name: "Level", exact: true }).selectOption("error");
-      await page.getByRole("cell", { name: "checked", exact: true }).waitFor({ state: "detached" });
+      await visitor.gone(page.getByRole("cell", { name: "checked", exact: true }));
       expect(await messages.count()).toBe(1);
       await page.getByRole("searchbox", { name: "Text of a message" }).fill("no such words");
       await page.keyboard.press("Enter");

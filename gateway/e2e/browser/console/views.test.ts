@@ -35,7 +35,7 @@ inChromium("views of lists in the console", (visit) => {
     await dialog.getByRole("button", { name, exact: true }).click();
     await page.waitForURL((url) => url.searchParams.get("search") === "web");
     expect(new URL(page.url()).searchParams.get("status")).toBe("offline,quarantined");
-    await page.getByRole("link", { name: "db-01" }).waitFor({ state: "detached" });
+    await visitor.gone(page.getByRole("link", { name: "db-01" }));
   });
 
   visit("a form says why it was not sent, keeps its input, and is sent once the API answers", async (visitor) => {

@@ -43,6 +43,11 @@ export type Visitor = {
   follow(link: Locator): Promise<string>;
   /** Goes to another path inside the console, as its address bar's history does, until the page is settled. */
   go(path: string): Promise<void>;
+  /**
+   * Waits until a row or control is gone from the page. An open dialog hides the whole page from roles, so that it has
+   * to be gone first.
+   */
+  gone(control: Locator): Promise<void>;
   /** Waits until nothing is loading and every animation has ended. */
   settled(): Promise<void>;
   /** From now on, errors of the browser about a gateway that the test stops do not fail the test. */
@@ -189,6 +194,10 @@ async function newVisitor(cluster: Cluster, browser: Browser, problems: string[]
     page,
     settled,
     go: (path) => leave(path, () => page.evaluate(`history.pushState(null, "", ${JSON.stringify(path)})`)),
+    async gone(control) {
+      await page.locator("[role=dialog], [role=alertdialog]").first().waitFor({ state: "detached" });
+      await control.waitFor({ state: "detached" });
+    },
     losingTheGateway() {
       mayLose = true;
     },
