@@ -1,5 +1,5 @@
 // `tally.mjs REPORT STATUS …`: reads reports of jest, each with the status of its run, and prints "PASSED FAILED" of
-// all.
+// all; to standard error, what failed.
 import { existsSync, readFileSync } from "node:fs";
 
 function suitesOf(path) {
@@ -10,8 +10,19 @@ function suitesOf(path) {
 const hasFailed = ({ status }) => status === "failed";
 const count = (suite, status) => suite.assertionResults.filter((test) => test.status === status).length;
 
+const shortPath = (path) => path.replace(/^.*\/(?=(?:gateway|services|libs|deploy|proto)\/)/, "");
+
+/** The failed tests of a suite, or that it could not run, with the first line of why. */
+function failuresOf({ name, message, assertionResults }) {
+  const failed = assertionResults.filter(hasFailed);
+  const first = (text = "") => text.trim().split("\n", 1)[0];
+  if (failed.length === 0) return [`${shortPath(name)}: ${first(message)}`];
+  return failed.map(({ fullName, failureMessages: [why] }) => `${shortPath(name)} · ${fullName}: ${first(why)}`);
+}
+
 function tally(report, status) {
   const suites = suitesOf(report);
+  for (const failure of suites.filter(hasFailed).flatMap(failuresOf)) console.error(`failed: ${failure}`);
   const passed = suites.reduce((sum, suite) => sum + count(suite, "passed"), 0);
   // A suite that failed without a failed test could not run at all.
   const failed = suites.filter(hasFailed).reduce((sum, suite) => sum + Math.max(1, count(suite, "failed")), 0);
