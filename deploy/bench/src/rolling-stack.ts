@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import {
   basePorts,
@@ -35,6 +35,8 @@ export type RollingStack = {
   add(version: Version): Promise<void>;
   /** Ends those of a version, one after the other, in order; new connections go elsewhere first. */
   remove(version: Version): Promise<void>;
+  /** What the programs wrote about a request, each line with the program and its version in front. */
+  logged(requestId: string): string[];
   stop(): Promise<void>;
 };
 
@@ -132,6 +134,15 @@ export async function startRollingStack(env: Record<string, string>, adminPasswo
           running.splice(running.indexOf(each), 1);
           await each.supervised.stop(graceMs);
         }
+      },
+      logged(requestId) {
+        const folder = join(dataDir, "logs");
+        return readdirSync(folder).flatMap((name) =>
+          readFileSync(join(folder, name), "utf8")
+            .split("\n")
+            .filter((line) => line.includes(requestId))
+            .map((line) => `${name}: ${line}`),
+        );
       },
       stop,
     };

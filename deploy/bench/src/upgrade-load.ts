@@ -8,7 +8,8 @@ import type { WebhookOwner } from "./webhook-owners.ts";
 const callMs = 15_000;
 const pauseMs = 40;
 
-type Failure = { phase: string; what: string; status: number | string; code: string };
+/** `requestId` is null where nothing answered. */
+type Failure = { phase: string; what: string; status: number | string; code: string; requestId: string | null };
 
 export type UpgradeLoad = {
   sites: { id: string }[];
@@ -56,8 +57,8 @@ export function startUpgradeLoad(
     const send = async ({ method, path, body, headers = session }: Ask, wanted: number): Promise<Reply | null> => {
       const phase = current;
       load.sent.set(phase, (load.sent.get(phase) ?? 0) + 1);
-      const failed = (status: number | string, code: string) => {
-        load.failures.push({ phase, what: `${what}: ${method} ${path.split("?")[0]}`, status, code });
+      const failed = (status: number | string, code: string, requestId: string | null = null) => {
+        load.failures.push({ phase, what: `${what}: ${method} ${path.split("?")[0]}`, status, code, requestId });
         return null;
       };
       try {
@@ -70,7 +71,8 @@ export function startUpgradeLoad(
         });
         const text = await reply.body.text();
         const answer = { status: reply.statusCode, body: JSON.parse(text) as Reply["body"] };
-        return answer.status === wanted ? answer : failed(answer.status, String(answer.body.code));
+        if (answer.status === wanted) return answer;
+        return failed(answer.status, String(answer.body.code), String(reply.headers["x-request-id"]));
       } catch (error) {
         const { code, message } = error as { code?: string; message?: string };
         return failed(code ?? "error", message ?? String(error));

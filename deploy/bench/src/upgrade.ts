@@ -49,6 +49,8 @@ export async function run(args: string[], report: Report): Promise<void> {
     await load.stop();
     const { databaseUrl } = stack;
     printRoutes(routes, report);
+    const failed = load.failures.flatMap(({ requestId }) => requestId ?? []).slice(0, shownFailures);
+    for (const line of failed.flatMap((requestId) => stack?.logged(requestId) ?? [])) console.log(line);
     print(commit, load, await settled(load, { databaseUrl, receiver }), report);
   } finally {
     await stack?.stop();
