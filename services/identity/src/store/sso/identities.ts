@@ -31,7 +31,7 @@ export async function findCandidate(
            EXISTS (SELECT FROM sso_identities i WHERE i.provider_id = ${identity.providerId} AND i.user_id = u.id
                    AND i.external_id <> ${identity.externalId}) AS "linkedOtherwise"
     FROM users u
-    WHERE lower(u.email) = lower(${email}) AND u.partner_id = ${partnerId}
+    WHERE u.id = ANY (ARRAY(SELECT user_id FROM find_email_holders(${email}))) AND u.partner_id = ${partnerId}
       AND u.org_id IS NOT DISTINCT FROM ${orgId}::uuid
     ORDER BY u.status = 'active' DESC, u.status = 'disabled' DESC LIMIT 1 FOR UPDATE OF u`);
   return row ?? null;
