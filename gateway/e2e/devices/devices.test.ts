@@ -212,6 +212,35 @@ describe("the list of devices", () => {
     expect(walked).toEqual(ids);
   });
 
+  it("narrows by what agents report of their machines", async () => {
+    const { orgId } = await newTenant(root);
+    const machines = {
+      linux: { os: "linux", arch: "arm64", agentVersion: "1.10.0", hardwareId: "BOARD-7", labels: { region: "eu" } },
+      windows: { os: "windows", arch: "amd64", agentVersion: "1.9.0", serialNumber: "SN-42", labels: { region: "us" } },
+    };
+    const ids = { linux: await enroll(orgId, machines.linux), windows: await enroll(orgId, machines.windows) };
+    const filters: [query: string, found: (keyof typeof ids)[]][] = [
+      ["os=linux", ["linux"]],
+      ["arch=amd64", ["windows"]],
+      ["agentVersion=1.10.0", ["linux"]],
+      ["agentVersion=1.1", []],
+      ["agentVersionRange=%3C1.10.0", ["windows"]],
+      ["agentVersionRange=1.x", ["windows", "linux"]],
+      ["hardwareId=board-7", ["linux"]],
+      ["serialNumber=sn-42", ["windows"]],
+      ["search=sn-4", ["windows"]],
+      ["label=region=eu", ["linux"]],
+      ["label=region", ["windows", "linux"]],
+      ["label=rack", []],
+      ["address=192.0.2.0/24", []],
+      ["updateState=ahead", []],
+    ];
+    for (const [query, found] of filters) {
+      const { body } = await root.call("GET", `/devices?orgId=${orgId}&${query}`);
+      expect([query, idsOf(body)]).toEqual([query, found.map((each) => ids[each])]);
+    }
+  });
+
   it("is sorted by host name or by the last sign of life, both ways", async () => {
     const { orgId } = await newTenant(root);
     const made: Record<string, string> = {};
@@ -247,6 +276,11 @@ describe("the list of devices", () => {
     ["status=online,onlin", 400],
     ["status=online&status=onlin", 400],
     ["sort=status", 400],
+    ["os=plan9", 400],
+    ["arch=mips", 400],
+    ["agentVersionRange=newest", 400],
+    ["address=192.0.2.0/40", 400],
+    ["updateState=late", 400],
     ["orgId=x", 400],
     ["siteId=1", 400],
     ["groupId=", 400],

@@ -8,7 +8,17 @@ import type { Api } from "./client.ts";
 import type { Cluster } from "./cluster.ts";
 import { rpcCall } from "./rpc-call.ts";
 
-export type Wanted = { id?: string; siteId?: string; hostname?: string; hardwareId?: string };
+export type Wanted = {
+  id?: string;
+  siteId?: string;
+  hostname?: string;
+  hardwareId?: string;
+  serialNumber?: string;
+  os?: string;
+  arch?: string;
+  agentVersion?: string;
+  labels?: Record<string, string>;
+};
 export type Tenant = { partnerId: string; orgId: string; siteId: string };
 
 /** Makes devices as identity does when an agent enrolls; a refusal is thrown with the service's reason. */
