@@ -1,4 +1,12 @@
-import { type Caller, isReadOnly, type PortalCapability, systemCaller, uuidv7 } from "@muster/kit";
+import {
+  type CallContext,
+  type Caller,
+  isReadOnly,
+  ownMeta,
+  type PortalCapability,
+  systemCaller,
+  uuidv7,
+} from "@muster/kit";
 
 type Change = Partial<Omit<Caller, "actor">> & { actor?: Partial<Caller["actor"]> };
 
@@ -47,4 +55,9 @@ export const callers = {
     };
   },
   service: (name: string) => systemCaller(name),
+};
+
+/** The context of a call that a test makes without an RPC. */
+export const contextOf = (caller: Caller): CallContext => {
+  return { caller, meta: ownMeta(), deadlineMs: null, signal: new AbortController().signal };
 };

@@ -18,7 +18,10 @@ export type AudienceGroup = { agentVersion: string; audiences: number[]; devices
 /** Whose devices count: all, or one partner's. */
 export type AudienceOwner = { partnerId: string | null };
 
-/** Counts devices by agent version and audiences in one pass; those of none and decommissioned ones are left out. */
+/**
+ * Counts devices by agent version and audiences in one pass; those of none and decommissioned ones are left out. All
+ * devices of the owner are read only for an audience that names no partner, organization, site or group.
+ */
 export async function countInAudiences(
   db: Database,
   who: CallContext,
@@ -30,13 +33,28 @@ export async function countInAudiences(
     who,
     sql`SELECT agent_version AS "agentVersion", array_remove(ARRAY[${joined(positions)}], NULL) AS audiences,
                count(*)::int AS devices
-        FROM devices WHERE status <> 'decommissioned' AND ${ownedBy(partnerId, sql`partner_id`)} GROUP BY 1, 2`,
+        FROM devices
+        WHERE status <> 'decommissioned' AND ${ownedBy(partnerId, sql`partner_id`)} AND ${inAny(audiences)}
+        GROUP BY 1, 2`,
   );
   return rows.filter(({ audiences: of }) => of.length > 0);
 }
 
-function isIn({ partnerIds, orgIds, siteIds, groupIds, labels, os, arch }: Audience): Query {
-  const isOfAll = partnerIds.length + orgIds.length + siteIds.length + groupIds.length === 0;
+const owners = ["partnerIds", "orgIds", "siteIds", "groupIds"] as const;
+const isOfAllOwners = (audience: Audience) => owners.every((each) => audience[each].length === 0);
+
+/** Devices of the owners that audiences name: by an index each (devices_by_partner, by_org, by_site, primary key). */
+function inAny(audiences: readonly Audience[]): Query {
+  if (audiences.some(isOfAllOwners)) return sql`true`;
+  const of = (field: (typeof owners)[number]) => audiences.flatMap((each) => each[field]);
+  return sql`(partner_id = ANY (${of("partnerIds")}::uuid[]) OR org_id = ANY (${of("orgIds")}::uuid[])
+    OR site_id = ANY (${of("siteIds")}::uuid[])
+    OR id = ANY (ARRAY(SELECT device_id FROM device_group_members WHERE group_id = ANY (${of("groupIds")}::uuid[]))))`;
+}
+
+function isIn(audience: Audience): Query {
+  const { partnerIds, orgIds, siteIds, groupIds, labels, os, arch } = audience;
+  const isOfAll = isOfAllOwners(audience);
   return sql`(${isOfAll}::boolean OR partner_id = ANY (${[...partnerIds]}::uuid[]) OR org_id = ANY (${[...orgIds]}::uuid[])
       OR site_id = ANY (${[...siteIds]}::uuid[])
       OR id IN (SELECT device_id FROM device_group_members WHERE group_id = ANY (${[...groupIds]}::uuid[])))
@@ -54,19 +72,16 @@ export async function unknownIds(
   audiences: readonly Audience[],
   { partnerId }: AudienceOwner,
 ): Promise<string[]> {
-  const of = (field: "partnerIds" | "orgIds" | "siteIds" | "groupIds") => audiences.flatMap((each) => each[field]);
-  const owned = ownedBy(partnerId, sql`partner_id`);
+  const missing = (field: (typeof owners)[number], table: Query, owned: Query) => sql`
+    SELECT named.id FROM unnest(${audiences.flatMap((each) => each[field])}::uuid[]) AS named (id)
+    WHERE NOT EXISTS (SELECT FROM ${table} AS t WHERE t.id = named.id AND ${owned})`;
+  const owned = ownedBy(partnerId, sql`t.partner_id`);
   const rows = await db.read<{ id: string }>(
     who,
-    sql`SELECT id FROM unnest(${of("partnerIds")}::uuid[]) AS id
-        WHERE id NOT IN (SELECT id FROM partners WHERE deleted_at IS NULL AND ${ownedBy(partnerId, sql`partners.id`)})
-        UNION ALL
-        SELECT id FROM unnest(${of("orgIds")}::uuid[]) AS id
-        WHERE id NOT IN (SELECT id FROM organizations WHERE deleted_at IS NULL AND ${owned})
-        UNION ALL
-        SELECT id FROM unnest(${of("siteIds")}::uuid[]) AS id WHERE id NOT IN (SELECT id FROM sites WHERE ${owned})
-        UNION ALL
-        SELECT id FROM unnest(${of("groupIds")}::uuid[]) AS id WHERE id NOT IN (SELECT id FROM device_groups WHERE ${owned})`,
+    sql`${missing("partnerIds", sql`partners`, sql`t.deleted_at IS NULL AND ${ownedBy(partnerId, sql`t.id`)}`)}
+        UNION ALL ${missing("orgIds", sql`organizations`, sql`t.deleted_at IS NULL AND ${owned}`)}
+        UNION ALL ${missing("siteIds", sql`sites`, owned)}
+        UNION ALL ${missing("groupIds", sql`device_groups`, owned)}`,
   );
   return rows.map(({ id }) => id);
 }

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { type Database, sql, type Tx } from "@muster/db";
 import { type Caller, systemCaller } from "@muster/kit";
-import { asOwner, callers } from "@muster/testing";
+import { asOwner, callers, contextOf, explained, type Scan } from "@muster/testing";
 import { type Fleet, permissions, startFleet, type Tenant } from "../testing/fleet.ts";
+import { type Audience, countInAudiences, unknownIds } from "./audience.ts";
 import { type DeviceFilter, devicesOfFilter, listDevices } from "./device-list.ts";
 import { quarantinedDevices } from "./quarantined-devices.ts";
 
@@ -29,27 +29,6 @@ beforeAll(async () => {
   });
 }, 120_000);
 afterAll(() => fleet?.stop());
-
-type Node = { "Node Type": string; "Relation Name"?: string; Plans?: Node[] };
-const nodesOf = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
-
-/** The database, of which each statement's plan is kept before it runs. */
-function explained(db: Database) {
-  const scans: string[] = [];
-  const explaining = (tx: Tx): Tx => ({
-    ...tx,
-    async query<R>(statement: ReturnType<typeof sql>) {
-      if (/^\s*(WITH|SELECT)/.test(statement.text) && !statement.text.includes("set_config")) {
-        const [row] = await tx.query<{ "QUERY PLAN": { Plan: Node }[] }>(sql`EXPLAIN (FORMAT JSON) ${statement}`);
-        const nodes = row ? nodesOf(row["QUERY PLAN"][0]?.Plan as Node) : [];
-        scans.push(...nodes.filter((node) => node["Relation Name"] === "devices").map((node) => node["Node Type"]));
-      }
-      return tx.query<R>(statement);
-    },
-  });
-  const own: Database = { ...db, tx: (who, fn, options) => db.tx(who, (tx) => fn(explaining(tx)), options) };
-  return { db: own, scans };
-}
 
 const everything: DeviceFilter = {
   ...{ orgId: "", siteId: "", groupId: "", statuses: [], os: "", arch: "", agentVersionRange: "", updateState: "" },
@@ -78,7 +57,8 @@ const filters: Record<string, Partial<DeviceFilter>> = {
   "a text": { search: "host-77" },
 };
 const page = { page: 1, limit: 50, cursor: null, skipCount: false };
-/** Plans that look at the devices of the caller's tenant by an index, and at no others. */
+/** How devices are read: by an index those of the caller's tenant, and no others. */
+const ofDevices = (scans: readonly Scan[]) => scans.flatMap(({ table, by }) => (table === "devices" ? [by] : []));
 const byIndex = expect.not.arrayContaining(["Seq Scan"]);
 
 describe("devices among those of others", () => {
@@ -95,12 +75,11 @@ describe("devices among those of others", () => {
     async (name, scope) => {
       const caller = callersOf(tenants[0] as Tenant)[scope] ?? systemCaller("tenancy");
       const { db, scans } = explained(fleet.database.db);
-      const meta = { requestId: "plans", clientAddress: null, userAgent: null };
       const filter = { ...everything, ...filters[name] };
-      await listDevices(db, { caller, meta, deadlineMs: null } as never, filter, page);
+      await listDevices(db, contextOf(caller), filter, page);
       await db.tx({ caller }, (tx) => devicesOfFilter(tx, caller, filter, 50_001), { readOnly: true });
-      expect(scans.length).toBeGreaterThan(1);
-      expect(scans).toEqual(byIndex);
+      expect(ofDevices(scans).length).toBeGreaterThan(1);
+      expect(ofDevices(scans)).toEqual(byIndex);
     },
   );
 
@@ -108,7 +87,36 @@ describe("devices among those of others", () => {
     const { db, scans } = explained(fleet.database.db);
     const all = { platform: callers.platformAdmin({ permissions }), ...callersOf(tenants[0] as Tenant) };
     for (const caller of Object.values(all)) await db.tx({ caller }, (tx) => quarantinedDevices(tx, caller, null));
-    expect(scans.length).toBeGreaterThan(2);
-    expect(scans).toEqual(byIndex);
+    expect(ofDevices(scans).length).toBeGreaterThan(2);
+    expect(ofDevices(scans)).toEqual(byIndex);
+  });
+
+  it("are counted for rings by an index, of a partner, and where all rings name whose they are", async () => {
+    const [first, second] = tenants as [Tenant, Tenant];
+    const context = contextOf(systemCaller("tenancy"));
+    const ring = (of: Partial<Audience>): Audience => {
+      const owners = { partnerIds: [], orgIds: [], siteIds: [], groupIds: [] };
+      return { ...owners, labels: {}, os: [], arch: [], ...of };
+    };
+    const named = [
+      ring({ orgIds: [first.orgId], labels: { env: "test" } }),
+      ring({ partnerIds: [second.partnerId], siteIds: [first.siteId] }),
+      ring({ groupIds: [first.orgId], os: ["linux"] }),
+    ];
+    for (const [rings, partnerId] of [
+      [named, null],
+      [[...named, ring({ labels: { env: "test" } })], first.partnerId],
+    ] as const) {
+      const { db, scans } = explained(fleet.database.db);
+      const groups = await countInAudiences(db, context, rings, { partnerId });
+      expect(groups.length).toBeGreaterThan(0);
+      await unknownIds(db, context, rings, { partnerId });
+      expect(ofDevices(scans).length).toBeGreaterThan(0);
+      expect(ofDevices(scans)).toEqual(byIndex);
+    }
+    // One that names nobody reads all devices once.
+    const { db, scans } = explained(fleet.database.db);
+    await countInAudiences(db, context, [...named, ring({ labels: { env: "test" } })], { partnerId: null });
+    expect(ofDevices(scans)).toEqual(["Seq Scan"]);
   });
 });

@@ -1,0 +1,38 @@
+import type { Database, Query, Statement, Tx } from "@muster/db";
+
+type Node = { "Node Type": string; "Relation Name"?: string; Plans?: Node[] };
+const nodesOf = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
+
+/** How the planner reads a table: "Seq Scan", "Index Scan" …; of a partition by its own name. */
+export type Scan = { table: string; by: string };
+
+function queryOf(statement: Statement): Query {
+  if ("text" in statement) return statement;
+  const { sql: text, bindings: values } = statement.toSQL().toNative();
+  return { text, values };
+}
+
+/** The database, with the scans that the planner has chosen for each statement that reads, before it runs. */
+export function explained(db: Database): { db: Database; scans: Scan[] } {
+  const scans: Scan[] = [];
+  const explaining = (tx: Tx): Tx => ({
+    ...tx,
+    async query<R>(statement: Statement) {
+      const { text, values } = queryOf(statement);
+      if (/^\s*(WITH|SELECT)/i.test(text) && !text.includes("set_config")) {
+        const explain = { text: `EXPLAIN (FORMAT JSON) ${text}`, values };
+        const [row] = await tx.query<{ "QUERY PLAN": { Plan: Node }[] }>(explain);
+        for (const node of (row?.["QUERY PLAN"] ?? []).flatMap(({ Plan }) => nodesOf(Plan))) {
+          if (node["Relation Name"]) scans.push({ table: node["Relation Name"], by: node["Node Type"] });
+        }
+      }
+      return tx.query<R>(statement);
+    },
+  });
+  const own: Database = {
+    ...db,
+    tx: (who, fn, options) => db.tx(who, (tx) => fn(explaining(tx)), options),
+    read: (who, statement) => db.tx(who, (tx) => explaining(tx).query(statement), { readOnly: true }),
+  };
+  return { db: own, scans };
+}
