@@ -53,7 +53,7 @@ const decisionOf = async ({ id }: EnrolledAgent) => (await root.call("GET", `/de
 describe("a device that runs a newer version than its target", () => {
   it("is ahead in lists and in its decision, and goes back by a pin with a rollback note", async () => {
     const tenant = await newTenant(root);
-    const [ahead, behind, current] = (await agentsIn(tenant, newer, older, target)) as [
+    const [ahead, late, current] = (await agentsIn(tenant, newer, older, target)) as [
       EnrolledAgent,
       EnrolledAgent,
       EnrolledAgent,
@@ -61,9 +61,9 @@ describe("a device that runs a newer version than its target", () => {
     expect((await pin(tenant)).status).toBe(200);
     await until("the state of each", async () => {
       await ahead.heartbeat({ agentVersion: newer });
-      await behind.heartbeat({ agentVersion: older });
+      await late.heartbeat({ agentVersion: older });
       await current.heartbeat({ agentVersion: target });
-      const wanted = { current: [current.id], behind: [behind.id], ahead: [ahead.id], failed: [] };
+      const wanted = { current: [current.id], behind: [late.id], ahead: [ahead.id], failed: [] };
       return isDeepStrictEqual(await states(tenant), wanted);
     });
     expect((await root.call("GET", `/devices/${ahead.id}`)).body).toMatchObject({ updateState: "ahead" });

@@ -4,7 +4,7 @@ import { type Caller, uuidv7 } from "@muster/kit";
 import { AttentionService } from "@muster/proto/muster/common/v1/attention_pb";
 import { register } from "@muster/rpc";
 import { attentionService } from "@muster/service";
-import { callers, type TestPort, testPort } from "@muster/testing";
+import { asOwner, callers, contextOf, explained, type TestPort, testPort } from "@muster/testing";
 import { startRelease, type TestRelease } from "../testing/release.ts";
 import { haltedRolloutSource } from "./attention.ts";
 
@@ -50,5 +50,34 @@ describe("rollouts that need attention", () => {
     expect(await list(root, otherOrg)).toEqual([]);
     expect(await list(callers.partnerAdmin(partnerId, { permissions }))).toHaveLength(1);
     expect(await list(callers.partnerAdmin(uuidv7(), { permissions }))).toEqual([]);
+  });
+});
+
+describe("halted parts among many", () => {
+  it("are found by an index, whoever asks", async () => {
+    const id = await service.stage("9.1.0");
+    const [partnerId, orgId] = [uuidv7(), uuidv7()];
+    await asOwner(service.database, async (owner) => {
+      await owner.query(
+        `INSERT INTO rollout_part (rollout_id, kind, name, org_id, partner_id, halted_at)
+         SELECT $1::uuid, 'organization', n, CASE WHEN n = 7 THEN $2::uuid ELSE gen_random_uuid() END, $3::uuid,
+                CASE WHEN n = 7 THEN now() END
+         FROM generate_series(1, 20000) n`,
+        [id, orgId, partnerId],
+      );
+      await owner.query("ANALYZE rollout, rollout_part");
+    });
+    for (const caller of [
+      root,
+      callers.partnerAdmin(partnerId, { permissions }),
+      callers.orgAdmin(partnerId, orgId, { permissions }),
+    ]) {
+      const { db, scans } = explained(service.deps.db);
+      const found = await haltedRolloutSource({ db }).find(contextOf(caller), null, 101);
+      expect(found.filter(({ record }) => record?.id === id)).toHaveLength(1);
+      const parts = scans.flatMap(({ table, by }) => (table === "rollout_part" ? [by] : []));
+      expect(parts.length).toBeGreaterThan(0);
+      expect(parts).not.toContain("Seq Scan");
+    }
   });
 });

@@ -4,7 +4,7 @@ import { type Caller, systemCaller, uuidv7 } from "@muster/kit";
 import { AttentionService } from "@muster/proto/muster/common/v1/attention_pb";
 import { register } from "@muster/rpc";
 import { attentionService } from "@muster/service";
-import { callers, type TestDatabase, type TestPort, testPort } from "@muster/testing";
+import { asOwner, callers, contextOf, explained, type TestDatabase, type TestPort, testPort } from "@muster/testing";
 import { auditDatabase } from "../testing/audit.ts";
 import { failingStreamSource } from "./attention.ts";
 
@@ -57,5 +57,33 @@ describe("streams that need attention", () => {
     expect(await list(callers.orgAdmin(partnerId, orgId, { permissions: ["devices:read"] }))).toEqual([]);
     expect(await list(callers.orgAdmin(partnerId, orgId, { permissions, siteIds: [uuidv7()] }))).toEqual([]);
     expect(await list(callers.orgAdmin(partnerId, orgId, { permissions }))).toHaveLength(1);
+  });
+});
+
+describe("failing streams among many", () => {
+  it("are found by an index, whoever asks", async () => {
+    const [partnerId, orgId] = [uuidv7(), uuidv7()];
+    await asOwner(database, async (owner) => {
+      await owner.query(
+        `INSERT INTO audit_streams (id, org_id, partner_id, name, type, cursor_seq, failures, created_by, created_at, updated_at)
+         SELECT gen_random_uuid(), CASE WHEN n = 7 THEN $1::uuid ELSE gen_random_uuid() END, $2::uuid, 'SIEM', 'archive', 0,
+                CASE WHEN n = 7 THEN 3 ELSE 0 END, 'ada', now(), now()
+         FROM generate_series(1, 5000) n`,
+        [orgId, partnerId],
+      );
+      await owner.query("ANALYZE audit_streams");
+    });
+    for (const caller of [
+      callers.platformAdmin({ permissions }),
+      callers.partnerAdmin(partnerId, { permissions }),
+      callers.orgAdmin(partnerId, orgId, { permissions }),
+    ]) {
+      const { db, scans } = explained(database.db);
+      const found = await failingStreamSource({ db }).find(contextOf(caller), null, 101);
+      expect(found.filter((row) => row.orgId === orgId)).toHaveLength(1);
+      const streams = scans.flatMap(({ table, by }) => (table === "audit_streams" ? [by] : []));
+      expect(streams.length).toBeGreaterThan(0);
+      expect(streams).not.toContain("Seq Scan");
+    }
   });
 });

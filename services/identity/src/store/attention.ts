@@ -14,9 +14,9 @@ type Who = Pick<CallContext, "caller" | "meta">;
 const ofOrganization = (orgId: string | null): Query => sql`(${orgId}::uuid IS NULL OR t.org_id = ${orgId}::uuid)`;
 
 /** The tenant that owns a row is not deleted. */
-const ownerKept = sql`NOT EXISTS (
-  SELECT FROM tenant n WHERE n.deleted AND ((n.kind = 'organization' AND n.id = t.org_id)
-                                            OR (n.kind = 'partner' AND n.id = t.partner_id)))`;
+const ownerKept = sql`
+  NOT EXISTS (SELECT FROM tenant n WHERE n.kind = 'organization' AND n.id = t.org_id AND n.deleted)
+  AND NOT EXISTS (SELECT FROM tenant n WHERE n.kind = 'partner' AND n.id = t.partner_id AND n.deleted)`;
 
 const certificateEnd = sql`(
   SELECT max((c ->> 'notAfter')::timestamptz) FROM jsonb_array_elements(t.saml_certificates) c)`;

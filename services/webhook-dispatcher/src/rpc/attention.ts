@@ -13,7 +13,7 @@ export function failingWebhookSource({ db, now, health }: Deps): AttentionSource
     guard: requireReader,
     async find(context, orgId, most) {
       const at = now();
-      const rows = await failingWebhooks(db, context, { orgId, failingAttempts: health.failingAttempts, at }, most);
+      const rows = await failingWebhooks(db, context, { orgId, failingAttempts: health.failingAttempts }, most);
       return rows.map((row) => ({
         record: { type: "webhook", id: row.id, name: row.name },
         orgId: row.org_id,

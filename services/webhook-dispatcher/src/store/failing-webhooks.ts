@@ -1,5 +1,6 @@
 import { type Database, sql } from "@muster/db";
 import type { CallContext } from "@muster/kit";
+import { visibleTo } from "@muster/service";
 import type { HealthFacts } from "../rules/health.ts";
 import { healthColumns } from "./health.ts";
 import { visible, type WebhookRow } from "./webhooks.ts";
@@ -7,22 +8,29 @@ import { visible, type WebhookRow } from "./webhooks.ts";
 export type FailingWebhook = HealthFacts & Pick<WebhookRow, "id" | "org_id" | "partner_id" | "name" | "updated_at">;
 
 /**
- * Webhooks in the caller's access scope that are failing or unreachable, as rules/health.ts has it, newest first. A
- * paused one fails nothing.
+ * Webhooks in the caller's access scope that are failing or unreachable, as rules/health.ts has it, newest first
+ * (indexes webhook_endpoint_state_failing, webhooks_marked_failed). A paused one fails nothing.
  */
 export function failingWebhooks(
   db: Database,
   who: CallContext,
-  { orgId, failingAttempts, at }: { orgId: string | null; failingAttempts: number; at: Date },
+  { orgId, failingAttempts }: { orgId: string | null; failingAttempts: number },
   most: number,
 ): Promise<FailingWebhook[]> {
+  const own = sql`${visibleTo(who.caller)} AND (${orgId}::uuid IS NULL OR t.org_id = ${orgId}::uuid)`;
+  // An open breaker has open_seconds, and failed attempts have a first one. Without the CTE the planner, which knows
+  // nothing of how few they are, would join all webhooks.
   return db.read<FailingWebhook>(
     who,
-    sql`SELECT t.id, t.org_id, t.partner_id, t.name, t.updated_at, t.status, ${healthColumns}, NULL::timestamptz AS next_due_at
-        FROM webhooks AS t JOIN webhook_endpoint_state AS s ON s.webhook_id = t.id
-        WHERE ${visible(who.caller)} AND (${orgId}::uuid IS NULL OR t.org_id = ${orgId}::uuid) AND t.status IN ('active', 'error')
-          AND (t.status = 'error' OR s.open_until > ${at}::timestamptz OR s.open_seconds > 0
-               OR s.failed_attempts >= ${failingAttempts}::int)
+    sql`WITH failing AS MATERIALIZED (
+          SELECT t.webhook_id AS id FROM webhook_endpoint_state AS t
+          WHERE (t.failing_since IS NOT NULL OR t.open_seconds > 0)
+            AND (t.open_seconds > 0 OR t.failed_attempts >= ${failingAttempts}::int) AND ${own}
+          UNION
+          SELECT t.id FROM webhooks AS t WHERE t.status = 'error' AND t.deleted_at IS NULL AND ${own})
+        SELECT t.id, t.org_id, t.partner_id, t.name, t.updated_at, t.status, ${healthColumns}, NULL::timestamptz AS next_due_at
+        FROM failing AS f JOIN webhooks AS t ON t.id = f.id JOIN webhook_endpoint_state AS s ON s.webhook_id = t.id
+        WHERE ${visible(who.caller)} AND t.status IN ('active', 'error')
         ORDER BY t.created_at DESC, t.id DESC LIMIT ${most}`,
   );
 }
