@@ -30,6 +30,8 @@ RELEASE_SIGNING_KEY (of \`muster-release key\`) signs the manifests; without it 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, "..", "..");
 const cache = join(root, "node_modules", ".cache", "muster-agent");
+/** Bytes that a machine downloads at most. */
+const packedMax = 42_000_000;
 const versionForm = /^(0|[1-9]\d*)(\.(0|[1-9]\d*)){2}(-[0-9A-Za-z.-]+)?$/;
 
 const { values } = parseArgs({
@@ -106,6 +108,7 @@ async function makeArtifact(name, blob, work) {
   }
   const program = readFileSync(path);
   const packed = gzipSync(program, { level: 9 });
+  if (packed.length > packedMax) throw new Error(`${name}: ${packed.length} bytes packed, ${packedMax} at most`);
   const suffix = `${fileSuffix(platforms[name])}.gz`;
   const file = join(folder, `muster-agent-${suffix}`);
   writeFileSync(file, packed);

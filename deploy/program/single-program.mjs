@@ -1,10 +1,11 @@
 // Single programs: one file of everything as a blob, put into the Node of each platform (Node's single executable
 // applications). The same sources and options make the same bytes.
 import { execFileSync, spawnSync } from "node:child_process";
-import { chmodSync, copyFileSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { rolldown } from "rolldown";
+import { withoutLanguages } from "./locales.mjs";
 import { withSystemLibraries } from "./musl.mjs";
 import { nodeProgram } from "./node-program.mjs";
 import { ownPlatform, platforms } from "./platforms.mjs";
@@ -40,9 +41,10 @@ export async function makeBlob({ bundle, output, execArgv, work, cache }) {
  */
 export async function makeProgram({ name, blob, path, identifier, cache, warn }) {
   const { os, libc, strip } = platforms[name];
-  copyFileSync(await nodeProgram(name, cache), path);
-  if (os === "windows") writeFileSync(path, withoutAuthenticode(readFileSync(path)));
-  if (libc === "musl") writeFileSync(path, withSystemLibraries(readFileSync(path)));
+  let program = withoutLanguages(readFileSync(await nodeProgram(name, cache)));
+  if (os === "windows") program = withoutAuthenticode(program);
+  if (libc === "musl") program = withSystemLibraries(program);
+  writeFileSync(path, program);
   chmodSync(path, 0o755);
   // Before the blob: afterwards it would be removed, too.
   const stripped = strip.some((tool) => spawnSync(tool, [path]).status === 0);
