@@ -23,6 +23,7 @@ export const benches: Record<string, () => Promise<Bench>> = {
   memory: () => import("./memory.ts"),
   growth: () => import("./growth.ts"),
   agent: () => import("./agent.ts"),
+  kills: () => import("./kills.ts"),
   agents: () => import("./agents.ts"),
   enrollments: () => import("./enrollments.ts"),
   heartbeat: () => import("./heartbeat.ts"),
