@@ -259,11 +259,13 @@ chmod 700 "$state"
 
 folder=versions/$version-$(printf %.12s "$inner")
 if [ "$(as_owner cat "$program/$folder/muster-agent" 2>/dev/null | digest -)" != "$inner" ]; then
-  # Whole before it has its name; a damaged one makes room.
+  # Whole before it has its name; a damaged one makes room. Of the disk these files alone: others may write much.
   as_owner sh -c 'cd "$1" && mkdir -p versions && rm -rf "$2.unverified" "$2" &&
     for left in versions/*.unverified; do [ -e "$left/part" ] || rm -rf "$left"; done && mkdir "$2.unverified" &&
     cp "$3/program" "$2.unverified/muster-agent" && chmod 755 "$2.unverified/muster-agent" &&
-    cp "$3/release.json" "$2.unverified/release.json" && sync && mv "$2.unverified" "$2"' sh "$program" "$folder" "$temp"
+    cp "$3/release.json" "$2.unverified/release.json" &&
+    { sync "$2.unverified/muster-agent" "$2.unverified/release.json" "$2.unverified" 2>/dev/null || sync; } &&
+    mv "$2.unverified" "$2"' sh "$program" "$folder" "$temp"
 fi
 
 end_processes
@@ -366,14 +368,15 @@ fi
 
 tries=0
 while [ $tries -lt 150 ]; do
-  if as_owner "$temp/program" status --config "$config" >"$temp/status" 2>&1; then
+  # Not before there is one: each start of the program takes time from the agent's.
+  if as_owner test -f "$state/status.json" && as_owner "$temp/program" status --config "$config" >"$temp/status" 2>&1; then
     say "$version is $(sed -n 's/^state *//p' "$temp/status")"
     exit 0
   fi
   tries=$((tries + 1))
   sleep 0.2
 done
-cat "$temp/status" >&2
+as_owner "$temp/program" status --config "$config" >&2 || true
 as_owner "$temp/program" doctor --config "$config" >&2 || true
 fail "installed, but not online after 30 s: the lines above say what to do"
 }

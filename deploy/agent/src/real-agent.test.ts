@@ -44,7 +44,7 @@ type Ran = { code: number; output: string };
 /** Runs the installer as the documented line does. */
 function sh(args: string, env: Record<string, string> = {}): Promise<Ran> {
   const line = `curl -fsSL ${platform.url}/install.sh | sh -s -- --prefix ${prefix} --no-service ${args}`;
-  return ran("sh", ["-c", line], { MUSTER_AGENT_PROOF_SECONDS: "4", ...env });
+  return ran("sh", ["-c", line], { MUSTER_AGENT_PROOF_SECONDS: "4", MUSTER_AGENT_STEADY_SECONDS: "5", ...env });
 }
 
 function ran(program: string, args: string[], env: Record<string, string> = {}): Promise<Ran> {
@@ -142,6 +142,8 @@ describe("the pasted line", () => {
     expect(platform.enrollments).toMatchObject([{ enrollmentKey: own }]);
     const lines = readFileSync(seen, "utf8");
     expect(lines.split("\n").length).toBeGreaterThan(50);
+    // What else this machine writes is not waited for.
+    expect(lines).toMatch(/^sync versions\S+\/muster-agent \S+\/release\.json /m);
     expect(lines).not.toContain(own);
     expect((await ran("ps", ["-eo", "args"])).output).not.toContain(own);
     for (const name of readdirSync(join(prefix, "state")).filter((each) => each.endsWith(".log"))) {
@@ -187,9 +189,9 @@ describe("an update on a disk", () => {
 
   it("is downloaded, proved, swapped and kept, and the next one removes the oldest version", async () => {
     await updated(publish("1.1.0", scriptOf("1.1.0"), signer, { counter: 5 }));
-    await until("its end", () => identity().counters?.agent === 5 && !existsSync(inState("update.json")));
+    await until("its end", () => identity().counters?.agent === 5 && !existsSync(inState("update.json")), 60_000);
     await updated(publish("1.2.0", scriptOf("1.2.0"), signer, { counter: 6 }));
-    await until("its end", () => identity().counters?.agent === 6);
+    await until("its end", () => identity().counters?.agent === 6, 60_000);
     // The watchdog runs the first one.
     expect(versions().sort()).toEqual(["1.0.0", "1.1.0", "1.2.0"]);
     expect(platform.enrollments).toHaveLength(1);
