@@ -7,10 +7,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { testCaFile, testCertificate, until } from "@muster/testing";
+import { machineFacts } from "./hosts/machine-facts.ts";
 import { type FakePlatform, startFakePlatform } from "./testing/fake-platform.ts";
 
 const main = join(import.meta.dirname, "../dist/main.js");
 const key = "0f".repeat(32);
+/** Containers may have no id. */
+const identified = machineFacts("").hardwareId === "" ? it.skip : it;
 
 let folder: string;
 let platform: FakePlatform;
@@ -99,6 +102,23 @@ describe("an agent that cannot work ends with one line, which is in its log too,
     const agent = start("run");
     expect([await agent.ended, agent.errors().at(-1)]).toEqual([6, expect.stringContaining(message)]);
     expect(readFileSync(inState("identity.json"), "utf8")).toBe(enrolled);
+  });
+
+  identified("with the state of another machine, until it is enrolled by a key of its own", async () => {
+    configure();
+    const copied = JSON.stringify({ ...JSON.parse(enrolled), hardwareId: "0".repeat(64) });
+    writeFileSync(inState("identity.json"), copied);
+    writeFileSync(inState("machine.json"), JSON.stringify({ hardwareId: "0".repeat(64), serialNumber: "PF2ABCDE" }));
+    const agent = start("run");
+    expect([await agent.ended, agent.errors()]).toEqual([6, [expect.stringContaining("is another machine's")]]);
+    expect([readFileSync(inState("identity.json"), "utf8"), platform.heartbeats]).toEqual([copied, []]);
+    withKey();
+    const own = start("run");
+    await until("its heartbeat", () => platform.heartbeats.length > 0);
+    await own.stop();
+    expect(platform.enrollments).toMatchObject([{ hardwareId: expect.stringMatching(/^[0-9a-f]{64}$/) }]);
+    expect(platform.enrollments[0]).not.toMatchObject({ hardwareId: "0".repeat(64) });
+    expect(platform.enrollments[0]).not.toMatchObject({ serialNumber: "PF2ABCDE" });
   });
 
   it.each<[string, number, string, () => void]>([

@@ -17,7 +17,8 @@ export type IdentityFile = { identity: AgentIdentity; save(): void };
 
 /**
  * The identity of this machine's agent, with the facts and versions of now. Throws an AgentError when the folder cannot
- * be used, or the file is damaged: a token must not be lost silently.
+ * be used; when the file is damaged: a token must not be lost silently; and when it is another machine's, of which this
+ * one is a copy: two machines with one token would be one device.
  */
 export function openIdentity(paths: Paths): IdentityFile {
   prepareFolder(paths.stateFolder);
@@ -29,17 +30,25 @@ export function openIdentity(paths: Paths): IdentityFile {
   const enrolledWith = digestOfKey(paths.enrollmentKey);
   // Another key is another enrollment; the same one is of an enrollment whose first heartbeat was not noted.
   const isAnother = enrolledWith !== null && stored !== null && stored.enrolledWith !== enrolledWith;
+  const facts = machineFacts(paths.machine);
+  if (stored?.token && !isAnother && isOfOther(stored.hardwareId, facts.hardwareId)) {
+    const line = `${paths.identity} is another machine's: run \`muster-agent enroll\` with a new key`;
+    throw new AgentError(exitCodes.credentialLost, line);
+  }
   const watchdog = readStored<{ version: string }>(paths.alive.watchdog)?.version;
   const identity: StoredIdentity = {
     ...nobody,
     ...stored,
     ...(isAnother ? { ...nobody, oldToken: undefined } : {}),
     ...(enrolledWith === null ? {} : { enrolledWith }),
-    ...machineFacts(paths.machine),
+    ...facts,
     versions: { agent: version, ...(watchdog === undefined ? {} : { watchdog }) },
   };
   return { identity, save: () => writeDurably(paths.identity, JSON.stringify(identity)) };
 }
+
+/** Whether a state was stored on another machine than this one, both of which have an id. */
+const isOfOther = (stored: string | undefined, own: string): boolean => Boolean(stored && own && stored !== own);
 
 /** Of the key and of what makes its use another one; null when there is no key. */
 function digestOfKey(path: string): string | null {

@@ -21,14 +21,17 @@ export const isPlaceholder = (serial: string): boolean => placeholders.test(seri
 
 /** Who this machine is. Its own id never leaves it: it is hashed. */
 export function machineFacts(machineFile: string): Facts {
-  const stored = readStored<Machine>(machineFile) ?? {};
+  const hardwareId = hashedId(machineId());
+  const read = readStored<Machine>(machineFile) ?? {};
+  // A file of another machine, of which this one is a copy.
+  const stored = hardwareId !== "" && read.hardwareId !== hardwareId ? {} : read;
   const serial = stored.serialNumber ?? serialNumber();
   return {
     hostname: hostname().slice(0, 255) || "localhost",
     os: systems[process.platform] ?? "linux",
     arch: architectures[arch()] ?? "amd64",
     ...(process.platform === "linux" ? { libc: libcIn(firstText("/proc/self/maps")) } : {}),
-    hardwareId: stored.hardwareId ?? hashedId(machineId()),
+    hardwareId: stored.hardwareId ?? hardwareId,
     serialNumber: isPlaceholder(serial) ? "" : serial.trim().slice(0, 255),
   };
 }
