@@ -152,7 +152,7 @@ Every setting of every process, made from the services' \`config.ts\` by \`node 
   error in its log, in check \`settings\` of \`/readyz?verbose\`, and in \`differentSettings\` of \`GET /api/v1/platform/status\`.
   Matcher and sender, and audit and audit-retention, are compared by the chart alone.
 - In the chart they stand under \`services.<workload>.config\`; under \`defaults.config\` for all workloads that have them. Secrets go into
-  Secret \`muster-<workload>\`. The chart refuses names that a workload does not have, values out of bounds, orders that are broken,
+  Secret \`muster-<workload>\`, \`muster-webhook-dispatcher\` for matcher and sender. The chart refuses names that a workload does not have, values out of bounds, orders that are broken,
   different values of a setting that must be the same, and settings that it makes from values of its own.
 
 ## Every service, and the gateway and audit-retention where it fits
