@@ -76,6 +76,9 @@ const promote = (version: string) => () =>
     UPDATE promotion SET release_id = (SELECT id FROM release WHERE version = ${version}) WHERE component = 'agent'`);
 const fact = (change: Partial<DeviceFacts>) => async (of: DeviceFacts) => void Object.assign(of, change);
 
+/** A version is known by the heartbeat that reports it, which moves an open attempt: back to an older one it fails. */
+const runs = (agentVersion: string) => (of: DeviceFacts) => heartbeat(Object.assign(of, { agentVersion }));
+
 /** Everything that may change between two heartbeats, each with its way back. */
 const changes: Record<string, (of: DeviceFacts) => Promise<unknown>> = {
   "pin of the organization": set(sql`agent_target`, "1.0.0"),
@@ -145,8 +148,8 @@ const changes: Record<string, (of: DeviceFacts) => Promise<unknown>> = {
   "its system": fact({ arch: "amd64" }),
   requested: ({ id: deviceId }) => root().requestUpdate({ deviceId }),
   started: (of) => heartbeat(of, "downloading"),
-  "runs 1.1.0": fact({ agentVersion: "1.1.0" }),
-  "runs 1.2.0": fact({ agentVersion: "1.2.0" }),
+  "runs 1.1.0": runs("1.1.0"),
+  "runs 1.2.0": runs("1.2.0"),
   nothing: async () => undefined,
 };
 const undone = [
@@ -221,7 +224,11 @@ describe("the decision about a device", () => {
           for (const each of undone) await changes[each]?.(device);
         }
       }),
-      { numRuns: 80, endOnFailure: true, examples: Object.keys(changes).map((each) => [[each]]) },
+      {
+        numRuns: 80,
+        endOnFailure: true,
+        examples: [...Object.keys(changes).map((each) => [each]), ["runs 1.2.0", "runs 1.1.0"]].map((each) => [each]),
+      },
     );
   }, 120_000);
 });
