@@ -58,7 +58,6 @@ function withReject(): { promise: Promise<never>; reject: (reason: unknown) => v
 }
 
 function differs(existing: StreamConfig, wanted: OurStreamConfig): boolean {
-  return Object.entries(wanted).some(
-    ([key, value]) => JSON.stringify(existing[key as keyof StreamConfig]) !== JSON.stringify(value),
-  );
+  const found = new Map<string, unknown>(Object.entries(existing));
+  return Object.entries(wanted).some(([key, value]) => JSON.stringify(found.get(key)) !== JSON.stringify(value));
 }

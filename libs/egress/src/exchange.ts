@@ -1,3 +1,4 @@
+import { errorOf } from "@muster/kit";
 import type { Dispatcher } from "undici";
 import { type Failure, failureOf } from "./failure.ts";
 import type { OriginPool } from "./pools.ts";
@@ -45,7 +46,7 @@ export function exchange({ origin, path }: Target, to: OriginPool, request: Exch
     try {
       to.pool.dispatch({ origin, path, method, headers: [...headers], body }, running);
     } catch (error) {
-      running.fail(error instanceof Error ? error : new Error(String(error)));
+      running.fail(errorOf(error));
     }
   });
 }

@@ -1,4 +1,5 @@
 import { Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
 import type { Egress } from "./egress.ts";
 import { EgressRefused } from "./refused.ts";
 
@@ -56,7 +57,7 @@ export async function guardedRequest(egress: Egress, url: string, request: Guard
     const reply = await egress.pools.to(target).pool.request({
       origin: target.url.origin,
       path: `${target.url.pathname}${target.url.search}`,
-      method: method as "GET",
+      method,
       headers,
       body,
       signal,
@@ -83,11 +84,13 @@ export async function guardedRequest(egress: Egress, url: string, request: Guard
   }
 }
 
-async function* boundedBody(body: Readable, maxBytes: number, idleMs: number): AsyncGenerator<Buffer> {
+type Body = AsyncIterable<Buffer> & Pick<Readable, "destroy">;
+
+async function* boundedBody(body: Body, maxBytes: number, idleMs: number): AsyncGenerator<Buffer> {
   let seen = 0;
   const idle = setTimeout(() => body.destroy(new EgressLimit(`silent for ${idleMs} ms`)), idleMs);
   try {
-    for await (const chunk of body as AsyncIterable<Buffer>) {
+    for await (const chunk of body) {
       idle.refresh();
       seen += chunk.length;
       if (seen > maxBytes) throw new EgressLimit(`more than ${maxBytes} bytes`);
@@ -111,13 +114,12 @@ export function guardedFetch(egress: Egress): (url: string | URL, init?: Request
       ...(body ? { body } : {}),
       totalMs: egress.profile.timeoutMs,
     });
-    const chunks: Buffer[] = [];
-    for await (const chunk of reply.body) chunks.push(chunk as Buffer);
+    const received = await buffer(reply.body);
     const out = new Headers();
     for (const [name, value] of Object.entries(reply.headers)) {
       for (const each of Array.isArray(value) ? value : [value ?? ""]) out.append(name, each);
     }
     const empty = reply.status === 204 || reply.status === 205 || reply.status === 304;
-    return new Response(empty ? null : Buffer.concat(chunks), { status: reply.status, headers: out });
+    return new Response(empty ? null : received, { status: reply.status, headers: out });
   };
 }

@@ -70,7 +70,7 @@ export function openTunnel(
   const onError = (cause: Error) => settle("The forward proxy cannot be reached", cause);
   const onClose = () => settle("The forward proxy ended the connection");
   const read = () => {
-    for (let chunk = socket.read() as Buffer | null; chunk !== null; chunk = socket.read() as Buffer | null) {
+    for (let chunk: Buffer | null = socket.read(); chunk !== null; chunk = socket.read()) {
       head = Buffer.concat([head, chunk]);
       const end = head.indexOf("\r\n\r\n");
       if (end === -1 && head.length < maxHeadBytes) continue;

@@ -54,9 +54,8 @@ export function openPools(options: PoolOptions): Pools {
       rejectUnauthorized: true,
       ...(ca === undefined ? {} : { ca }),
       lookup: pinned === null ? checkedLookup(resolver) : pinnedLookup(pinned),
-    } as Connector.BuildOptions);
-    const entry: OriginPool = { pool: undefined as never, connects: 0, remoteAddress: null };
-    entry.pool = new Pool(origin, {
+    });
+    const pool = new Pool(origin, {
       connections,
       pipelining: 1,
       keepAliveTimeout: 30_000,
@@ -87,7 +86,8 @@ export function openPools(options: PoolOptions): Pools {
         });
       },
     });
-    tolerate(entry.pool);
+    const entry: OriginPool = { pool, connects: 0, remoteAddress: null };
+    tolerate(pool);
     return entry;
   };
 
@@ -147,26 +147,26 @@ function closeIdle(pools: Map<string, OriginPool>): void {
   }
 }
 
-type LookupCallback = (error: NodeJS.ErrnoException | null, address: never, family?: number) => void;
+type LookupCallback = Parameters<LookupFunction>[2];
 
 /** Resolves names to permitted addresses, for connections. */
 export function checkedLookup(resolver: Resolver): LookupFunction {
   return (hostname, options, callback) => {
     resolver.resolve(withoutTrailing(hostname.toLowerCase(), ".")).then(
-      (addresses) => answer(addresses, options.all ?? false, callback as LookupCallback),
-      (error: Error) => (callback as LookupCallback)(error, undefined as never),
+      (addresses) => answer(addresses, options.all ?? false, callback),
+      (error: Error) => callback(error, ""),
     );
   };
 }
 
 /** Resolves every name to one address. */
 export function pinnedLookup(address: string): LookupFunction {
-  return (_hostname, options, callback) => answer([address], options.all ?? false, callback as LookupCallback);
+  return (_hostname, options, callback) => answer([address], options.all ?? false, callback);
 }
 
 function answer(addresses: readonly string[], all: boolean, callback: LookupCallback): void {
   const found = addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
   const [first] = found;
-  if (all) callback(null, found as never);
-  else callback(null, first?.address as never, first?.family);
+  if (all) callback(null, found);
+  else callback(null, first?.address ?? "", first?.family);
 }

@@ -57,7 +57,7 @@ export {
   sessionEnded,
   validationError,
 } from "./errors/app-error.ts";
-export { codeOf, messageOf } from "./errors/caught.ts";
+export { codeOf, errorOf, messageOf } from "./errors/caught.ts";
 export { type Counts, createCounts, shareIn, shareOf } from "./fairness/counts.ts";
 export { type FairSlots, fairSlots, type Wanted } from "./fairness/fair-slots.ts";
 export { createRoundRobin, type RoundRobin } from "./fairness/round-robin.ts";

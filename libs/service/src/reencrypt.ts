@@ -1,5 +1,6 @@
 import { type Database, type Job, jobs, sql } from "@muster/db";
-import { type Logger, secretBox, sleep, systemCaller } from "@muster/kit";
+import { fieldsOf, type Logger, secretBox, sleep, systemCaller } from "@muster/kit";
+import { z } from "zod";
 import { type SealedColumn, sealedPage, sortEnvelopes, swapEnvelopes } from "./sealed-column.ts";
 
 export type Reencrypted = { keyId: string; seen: number; resealed: number; passes: number };
@@ -15,17 +16,17 @@ export type ReencryptOptions = {
   staleMs?: number;
 };
 
-/** Position of a pass; stored with each chunk. */
-type Cursor = {
-  pass: number;
-  column: number;
-  after: string[] | null;
-  seen: number;
-  /** In this pass. */
-  changed: number;
-  unreadable: number;
-  resealed: number;
-};
+/** Position of a pass; stored with each chunk. What has changed or is unreadable is counted anew in each pass. */
+const cursorShape = z.object({
+  pass: z.number(),
+  column: z.number(),
+  after: z.array(z.string()).nullable(),
+  seen: z.number(),
+  changed: z.number(),
+  unreadable: z.number(),
+  resealed: z.number(),
+});
+type Cursor = z.infer<typeof cursorShape>;
 
 const kind = "reencrypt";
 const maxPasses = 50;
@@ -42,17 +43,15 @@ const firstPass: Cursor = { pass: 1, column: 0, after: null, seen: 0, changed: 0
 export async function reencrypt(options: ReencryptOptions): Promise<Reencrypted> {
   const { db, keys, columns, log, chunkRows = 200 } = options;
   const queue = jobs(db);
-  const boxes = columns.map(({ purpose }) => secretBox(keys, purpose));
+  const sealed = columns.map((column) => ({ column, box: secretBox(keys, column.purpose) }));
   const keyId = secretBox(keys, kind).keyId;
   const job = await takeJob(options, keyId);
-  let at = (job.cursor as Cursor | null) ?? firstPass;
+  let at = cursorShape.nullable().parse(job.cursor) ?? firstPass;
   if (job.cursor) log.info({ keyId, pass: at.pass, seen: at.seen }, "going on where an earlier run ended");
 
   const pass = async () => {
     let reportedAtMs = performance.now();
-    for (; at.column < columns.length; at = { ...at, column: at.column + 1, after: null }) {
-      const column = columns[at.column] as SealedColumn;
-      const box = boxes[at.column] as ReturnType<typeof secretBox>;
+    for (const { column, box } of sealed.slice(at.column)) {
       for (let more = true; more; ) {
         more = await db.tx(systemOf(db), async (tx) => {
           const page = await sealedPage(tx, column, at.after, chunkRows);
@@ -77,6 +76,7 @@ export async function reencrypt(options: ReencryptOptions): Promise<Reencrypted>
         reportedAtMs = performance.now();
         log.info({ table: column.table, pass: at.pass, seen: at.seen, resealed: at.resealed }, "re-encrypting");
       }
+      at = { ...at, column: at.column + 1, after: null };
     }
   };
 
@@ -105,7 +105,7 @@ async function takeJob(options: ReencryptOptions, keyId: string): Promise<Job> {
   const queue = jobs(db);
   for (let isReported = false; ; ) {
     const job = await queue.claim({ kinds: [kind], staleMs });
-    if (job && (job.input as { keyId?: string }).keyId === keyId) return job;
+    if (job && fieldsOf(job.input).keyId === keyId) return job;
     if (job) {
       await queue.fail(job, `given up for key ${keyId}`);
       continue;

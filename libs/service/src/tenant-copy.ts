@@ -87,7 +87,7 @@ export function followTenancy(bus: Pick<Bus, "consume">, deps: TenantCopyDeps): 
       if (onPurged) {
         for (const message of batch.filter(({ subject }) => isPurgeSubject(subject))) {
           const { change, reason } = readChange(message);
-          read.push({ message, device: null, change: null, purged: change, reason });
+          read.push({ message, device: null, change: null, purged: change && purgedOf(change), reason });
         }
       }
       if (read.length === 0) return;
@@ -103,7 +103,7 @@ export function followTenancy(bus: Pick<Bus, "consume">, deps: TenantCopyDeps): 
         const devices = read.flatMap(({ device }) => (device ? [device] : []));
         if (onDevices && devices.length > 0) await onDevices(tx, devices);
         for (const { purged } of read) {
-          if (purged) await onPurged?.(tx, { kind: purged.kind as PurgedTenant["kind"], id: purged.id });
+          if (purged) await onPurged?.(tx, purged);
         }
         if (devices.length > 0) eventsCounter.inc({ kind: "device" }, devices.length);
       });
@@ -211,9 +211,12 @@ type Read = {
   message: BusMessage;
   change: TenantChanged | null;
   device: DeviceChanged | null;
-  purged: TenantChanged | null;
+  purged: PurgedTenant | null;
   reason: string | null;
 };
+
+const purgedOf = ({ kind, id }: TenantChanged): PurgedTenant | null =>
+  kind === "organization" || kind === "partner" ? { kind, id } : null;
 
 function isPurgeSubject(subject: string): boolean {
   return /^tenancy\.(?:organization|partner)\.purged$/.test(subject);

@@ -1,5 +1,6 @@
 import { type Database, type Job, jobs, type Query, sql, sqlName, type Tx } from "@muster/db";
 import { counter, keepWorking, type Logger, type Repeating, sleep, systemCaller } from "@muster/kit";
+import { z } from "zod";
 import type { PurgedTenant } from "./tenant-copy.ts";
 
 const kind = "purge";
@@ -66,9 +67,10 @@ export async function purgeAll(deps: PurgeDeps, signal?: AbortSignal, staleMs?: 
   for (let done = 0; ; done++) {
     const job = signal?.aborted ? null : await work.claim({ kinds: [kind], ...(staleMs ? { staleMs } : {}) });
     if (!job) return done;
-    const rows = await purge(deps, job, signal);
+    const tenant = tenantShape.parse(job.input);
+    const rows = await purge(deps, job, tenant, signal);
     if (rows === null) return done;
-    deps.log.info({ ...(job.input as PurgedTenant), rows }, "data of a deleted tenant is gone");
+    deps.log.info({ ...tenant, rows }, "data of a deleted tenant is gone");
   }
 }
 
@@ -81,16 +83,24 @@ export function startPurges(deps: PurgeDeps): Repeating {
   );
 }
 
+const tenantShape = z.object({ kind: z.enum(["organization", "partner"]), id: z.string() });
 /** Everything before this block of this table is done. */
-type Position = { table: string; block: number };
+const positionShape = z.object({ table: z.string(), block: z.number() });
+type Position = z.infer<typeof positionShape>;
+const progressShape = z.object({ at: positionShape.nullable(), rows: z.number() });
 
 /** Rows deleted in all, null when it was left in the middle. */
-async function purge({ db, service, plan }: PurgeDeps, job: Job, signal?: AbortSignal): Promise<number | null> {
+async function purge(
+  { db, service, plan }: PurgeDeps,
+  job: Job,
+  tenant: PurgedTenant,
+  signal?: AbortSignal,
+): Promise<number | null> {
   const work = jobs(db);
-  let { at, rows } = (job.cursor ?? { at: null, rows: 0 }) as { at: Position | null; rows: number };
+  let { at, rows } = progressShape.parse(job.cursor ?? { at: null, rows: 0 });
   while (!signal?.aborted) {
     const slice = await db.tx({ caller: systemCaller(service) }, async (tx) => {
-      const done = await purgeSlice(tx, await plan(tx, job.input as PurgedTenant), at);
+      const done = await purgeSlice(tx, await plan(tx, tenant), at);
       const state = { at: done.next, rows: rows + done.deleted };
       if (done.next === null) await work.finish(job, { rows: state.rows }, tx);
       else await work.progress(job, state, tx);

@@ -84,5 +84,6 @@ export async function copyHash(tx: Tx): Promise<{ sha256: string; count: number 
                                              ORDER BY kind COLLATE "C", id), ''::bytea)), 'hex') AS sha256,
            count(*) AS count
     FROM tenant WHERE NOT (kind = 'site' AND deleted)`);
-  return row as { sha256: string; count: number };
+  if (!row) throw new Error("PostgreSQL answered an aggregate without a row");
+  return row;
 }

@@ -29,7 +29,7 @@ export function endpointOf(url: string, log?: Logger): pg.ClientConfig {
   if (mode === "disable") return { connectionString, ssl: false };
   try {
     const files = tlsFiles({ ca, cert, key }, names, log);
-    return { connectionString, ssl: secured(mode, ca !== undefined, files) as pg.ClientConfig["ssl"] & object };
+    return { connectionString, ssl: secured(mode, ca !== undefined, files) };
   } catch (error) {
     if (error instanceof ConfigError) throw new StartRefused(`${where(parsed)}: ${error.message}`, { cause: error });
     throw error;

@@ -1,7 +1,5 @@
-import { AppError, codeOf, messageOf } from "@muster/kit";
+import { AppError, codeOf, fieldsOf, messageOf } from "@muster/kit";
 import { isTlsFailure } from "./endpoint.ts";
-
-type Coded = { code?: unknown; constraint?: unknown; message?: unknown };
 
 const lostConnection = new Set([
   "ECONNREFUSED",
@@ -48,8 +46,7 @@ export function isServerGone(error: unknown): boolean {
 
 /** Whether a unique index (that of `constraint`, when named) refused the statement. */
 export function isUniqueViolation(error: unknown, constraint?: string): boolean {
-  const coded = (error ?? {}) as Coded;
-  return coded.code === "23505" && (constraint === undefined || coded.constraint === constraint);
+  return codeOf(error) === "23505" && (constraint === undefined || fieldsOf(error).constraint === constraint);
 }
 
 /** A write was refused: the transaction is read-only, or the server replays another one's changes. */

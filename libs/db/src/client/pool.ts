@@ -44,8 +44,7 @@ class ServerClient extends pg.Client {
 
   constructor(config?: string | pg.ClientConfig) {
     super(config);
-    const { connection } = this as unknown as { connection: NodeJS.EventEmitter };
-    connection.on("parameterStatus", (status: { parameterName: string; parameterValue: string }) => {
+    this.connection.on("parameterStatus", (status: { parameterName: string; parameterValue: string }) => {
       if (status.parameterName === "in_hot_standby") this.inRecovery = status.parameterValue === "on";
     });
   }
@@ -76,7 +75,7 @@ class FairPool implements ConnectionPool {
     this.#standby = standby;
     this.#pool = new pg.Pool({
       ...endpointOf(url, log),
-      Client: ServerClient as unknown as new () => pg.ClientBase,
+      Client: ServerClient,
       max,
       application_name: name,
       connectionTimeoutMillis: connectTimeoutMs,
@@ -84,7 +83,7 @@ class FairPool implements ConnectionPool {
       keepAlive: true,
       pipeline: true,
       types: valueTypes,
-    } as pg.PoolConfig);
+    });
     this.#slots = fairSlots(max);
     this.#observe = poolMetrics(name, this.#pool, this.#slots);
     this.#pool.on("connect", (client) => {
@@ -180,12 +179,11 @@ class FairPool implements ConnectionPool {
 
 /** Checked only when the server reported recovery: a pooler may still report the state of when it connected. */
 async function isStandby(client: pg.PoolClient, discard: (client: pg.PoolClient) => void): Promise<boolean> {
-  const server = client as unknown as ServerClient;
-  if (!server.inRecovery) return false;
+  if (!(client instanceof ServerClient && client.inRecovery)) return false;
   try {
     const { rows } = await client.query<{ inRecovery: boolean }>('select pg_is_in_recovery() as "inRecovery"');
-    server.inRecovery = rows[0]?.inRecovery ?? true;
-    return server.inRecovery;
+    client.inRecovery = rows[0]?.inRecovery ?? true;
+    return client.inRecovery;
   } catch (error) {
     discard(client);
     throw error;

@@ -14,7 +14,7 @@ export async function carriesPrepared(client: pg.PoolClient): Promise<boolean> {
   const { rows } = await client.query<{ pid: number; plain: boolean }>({ name, text, values: [name] });
   const [found] = rows;
   if (!found) throw new Error("the probe for prepared statements had no answer");
-  const direct = found.pid === (client as unknown as { processID: number | null }).processID;
+  const direct = "processID" in client && found.pid === client.processID;
   const carried = direct || !found.plain;
   if (found.plain) await client.query(`DEALLOCATE ${name}`);
   await client.query("COMMIT");

@@ -1,3 +1,4 @@
+import { errorOf } from "@muster/kit";
 import pg from "pg";
 import type { Query } from "./statement.ts";
 import { valueTypes } from "./value-types.ts";
@@ -10,18 +11,14 @@ type Column = { name: string; read: (text: string) => unknown };
 /** The columns of a prepared statement; PostgreSQL refuses to run one whose columns have changed. */
 type Shape = { columns: Column[]; empty: Record<string, null> };
 
-/** What is used of pg's connection: a message of the protocol each. */
-type Wire = {
-  stream: { cork(): void; uncork(): void };
-  parse(message: { text: string; name: string }): void;
-  bind(message: object): void;
-  describe(message: { type: "P"; name: string }): void;
-  execute(message: { portal: string; rows: number }): void;
-  sync(): void;
-};
-
-const { prepareValue } = (pg as unknown as { utils: { prepareValue(value: unknown): unknown } }).utils;
+type PreparedValue = string | Buffer | null;
+/** Not part of pg's types. */
+const { prepareValue } = (pg as unknown as { utils: { prepareValue(value: unknown): PreparedValue } }).utils;
 const shapes = new WeakMap<object, Map<string, Shape>>();
+/** The server infers the types of all parameters. */
+const inferredTypes: string[] = [];
+/** Of the unnamed portal. */
+const allRows: pg.ExecuteConfig = {};
 const noAnswer: Answer = { command: "", rows: [], rowCount: 0 };
 
 /**
@@ -43,10 +40,10 @@ export class StatementBatch extends pg.Query {
     super("", undefined, () => undefined);
     this.statements = statements;
     this.#done = done;
-    this.submit = (connection) => this.#submit(connection as unknown as Wire);
+    this.submit = (connection) => this.#submit(connection);
   }
 
-  #submit(wire: Wire): void {
+  #submit(wire: pg.Connection): void {
     const prepared = shapesOf(wire);
     // Before anything is written: what precedes a value that cannot be sent would be committed.
     const values = this.statements.map((statement) => statement.values.map(prepareValue));
@@ -56,12 +53,12 @@ export class StatementBatch extends pg.Query {
       const shape = cached ?? { columns: [], empty: {} };
       this.#shapes.push(shape);
       if (!cached) {
-        wire.parse({ text, name });
+        wire.parse({ text, name, types: inferredTypes }, true);
         if (name !== "") prepared.set(name, shape);
       }
-      wire.bind({ statement: name, values: values[index] });
-      if (!cached) wire.describe({ type: "P", name: "" });
-      wire.execute({ portal: "", rows: 0 });
+      wire.bind({ statement: name, values: values[index] }, true);
+      if (!cached) wire.describe({ type: "P", name: "" }, true);
+      wire.execute(allRows, true);
     }
     wire.sync();
     wire.stream.uncork();
@@ -88,7 +85,7 @@ export class StatementBatch extends pg.Query {
       }
       this.#rows.push(row);
     } catch (error) {
-      this.#unreadable ??= { error: error as Error, answers: [...this.#answers] };
+      this.#unreadable ??= { error: errorOf(error), answers: [...this.#answers] };
     }
   }
 
@@ -112,7 +109,7 @@ export class StatementBatch extends pg.Query {
   }
 }
 
-function shapesOf(wire: Wire): Map<string, Shape> {
+function shapesOf(wire: pg.Connection): Map<string, Shape> {
   const cached = shapes.get(wire);
   if (cached) return cached;
   const made = new Map<string, Shape>();

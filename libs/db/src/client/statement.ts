@@ -54,7 +54,7 @@ function isUnstorable(value: unknown, isJsonText: boolean): value is string | un
   return Array.isArray(value) && value.some((item) => isUnstorable(item, isJsonText));
 }
 
-function isSpliced(insert: unknown): boolean {
+function isSpliced(insert: unknown): insert is Query | undefined {
   return insert === undefined || (typeof insert === "object" && insert !== null && sources.has(insert));
 }
 
@@ -85,7 +85,7 @@ function spliced(strings: TemplateStringsArray, inserts: readonly unknown[]): Qu
 /** The insert itself for a statement without values; null for a value; undefined when the text differs each time. */
 function partOf(insert: unknown): unknown {
   if (!isSpliced(insert)) return null;
-  return (insert as Query | undefined)?.values.length === 0 ? insert : undefined;
+  return insert?.values.length === 0 ? insert : undefined;
 }
 
 /** A text with `$1` to `$n` in this order, and their values, as a statement to splice in. */
@@ -113,8 +113,8 @@ function splice(strings: TemplateStringsArray, inserts: readonly unknown[], valu
 }
 
 /** The statement as pg takes it. */
-export function toQuery(statement: Statement): { text: string; values: unknown[] } {
-  if ("text" in statement) return { text: statement.text, values: statement.values as unknown[] };
+export function toQuery(statement: Statement): Query {
+  if ("text" in statement) return { text: statement.text, values: statement.values };
   const { sql: text, bindings } = statement.toSQL().toNative();
   return { text, values: bindings.map((value) => storable(value, false)) };
 }

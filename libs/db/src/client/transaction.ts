@@ -1,5 +1,4 @@
-import type { Duplex } from "node:stream";
-import { endSpan, messageOf, SpanKind, startSampledChild } from "@muster/kit";
+import { endSpan, errorOf, SpanKind, startSampledChild } from "@muster/kit";
 import type { PoolClient } from "pg";
 import { isConnectionFailure, isReadOnlyRefusal, unavailable } from "./failures.ts";
 import { activeTraceparent, type OutboxMessage, outboxInserts } from "./outbox-insert.ts";
@@ -149,7 +148,7 @@ function sender(
       try {
         client.query(new StatementBatch(sent, answered));
       } catch (error) {
-        answered(error instanceof Error ? error : new Error(messageOf(error)), []);
+        answered(errorOf(error), []);
       }
     });
     silence.waitFor(roundTrip);
@@ -197,8 +196,7 @@ function watchSilence(client: PoolClient, silentMs: number): Silence {
   const check = () => {
     const leftMs = open === 0 ? silentMs : sinceMs + silentMs - performance.now();
     if (leftMs <= 0) {
-      const { stream } = (client as unknown as { connection: { stream: Duplex } }).connection;
-      stream.destroy(Object.assign(new Error("the database does not answer"), { code: "ETIMEDOUT" }));
+      client.connection.stream.destroy(Object.assign(new Error("the database does not answer"), { code: "ETIMEDOUT" }));
       return;
     }
     timer = setTimeout(check, leftMs);

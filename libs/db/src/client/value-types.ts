@@ -36,6 +36,6 @@ const parsers: Record<number, (text: string) => unknown> = {
  */
 export const valueTypes = {
   getTypeParser(id: number, format?: "text" | "binary") {
-    return (format !== "binary" && parsers[id]) || pg.types.getTypeParser(id, format as "text");
+    return (format !== "binary" && parsers[id]) || pg.types.getTypeParser(id, format);
   },
 };

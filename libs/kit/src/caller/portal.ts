@@ -13,7 +13,7 @@ export type PortalAuthor = { type: "user" | "api_key"; id: string; name: string 
 export type PortalSession = { linkId: string; capabilities: readonly PortalCapability[]; author: PortalAuthor };
 
 export const isPortalCapability = (text: string): text is PortalCapability =>
-  (portalCapabilities as readonly string[]).includes(text);
+  portalCapabilities.some((each) => each === text);
 
 /** Whether a link with these capabilities changes nothing. */
 export const isReadOnly = (capabilities: readonly PortalCapability[]): boolean =>

@@ -53,7 +53,7 @@ export type KeyScope = keyof typeof scopePermissions;
 /** Passes the check of every scope that need not be named; granted by users who hold the permission of each of them. */
 export const anyScope = "*";
 
-export const keyScopes = Object.keys(scopePermissions) as KeyScope[];
+export const keyScopes: readonly KeyScope[] = Object.keys(scopePermissions).filter(isKeyScope);
 
 /** Scopes that `*` does not include: what they write is evidence, so a key holds them by name. */
 const onlyByName: readonly string[] = ["audit:append"] satisfies KeyScope[];

@@ -190,5 +190,5 @@ export function sessionEnded(): AppError {
 }
 
 export function isErrorCode(value: string): value is ErrorCode {
-  return (errorCodes as readonly string[]).includes(value);
+  return errorCodes.some((code) => code === value);
 }

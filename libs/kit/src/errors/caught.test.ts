@@ -1,6 +1,6 @@
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "@jest/globals";
-import { codeOf, messageOf } from "./caught.ts";
+import { codeOf, errorOf, messageOf } from "./caught.ts";
 
 describe("what was thrown", () => {
   it.each([
@@ -14,5 +14,13 @@ describe("what was thrown", () => {
     [undefined, "undefined", ""],
   ])("is a text and a code: %p", (error, message, code) => {
     expect([messageOf(error), codeOf(error)]).toEqual([message, code]);
+  });
+
+  it("stays the same error, and becomes the cause of one where it is none", () => {
+    const error = new TypeError("no");
+    const elsewhere: unknown = runInNewContext("new TypeError('elsewhere')");
+    expect(errorOf(error)).toBe(error);
+    expect(errorOf(elsewhere)).toMatchObject({ message: "elsewhere", cause: elsewhere });
+    expect(errorOf("a text")).toBeInstanceOf(Error);
   });
 });

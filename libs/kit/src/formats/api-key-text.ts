@@ -19,8 +19,8 @@ export function newApiKeyText(): string {
 
 /** Whether a text has the form and the checksum of a key; not whether such a key exists. */
 export function looksLikeApiKey(text: string): boolean {
-  const match = shape.exec(text);
-  return match !== null && checksum(match[1] as string) === match[2];
+  const [, random = "", sum] = shape.exec(text) ?? [];
+  return checksum(random) === sum;
 }
 
 /** CRC-32, big-endian, as base64url. */

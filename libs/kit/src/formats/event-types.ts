@@ -51,13 +51,13 @@ export const alertFiredType = "audit.alert_fired" satisfies EventType;
 const namedOnly: readonly EventType[] = [healthChangedType, alertFiredType];
 
 /** Whether only webhooks that name the type get it, and `*` does not mean it. */
-export const isNamedOnly = (type: string): boolean => (namedOnly as readonly string[]).includes(type);
+export const isNamedOnly = (type: string): boolean => namedOnly.some((each) => each === type);
 
 /** Types that callers of the API may post. */
 export const postedEventTypes: readonly EventType[] = eventTypes.filter((type) => !isNamedOnly(type));
 
 export function isEventType(value: string): value is EventType {
-  return (eventTypes as readonly string[]).includes(value);
+  return eventTypes.some((each) => each === value);
 }
 
 /** Own types of organizations, besides the catalogue: `custom.` and segments of lower-case letters, digits and `_`. */

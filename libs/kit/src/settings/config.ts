@@ -36,10 +36,12 @@ export function loadConfig<S extends z.ZodObject>(schema: S, env: NodeJS.Process
   }
   const parsed = schema.safeParse(raw);
   if (!parsed.success) {
-    for (const issue of parsed.error.issues) problems.push(`${issue.path.join(".")}: ${issue.message}`);
-  } else problems.push(...orderErrors(schema.shape, parsed.data));
+    const wrong = parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
+    throw new ConfigError([...problems, ...wrong]);
+  }
+  problems.push(...orderErrors(schema.shape, parsed.data));
   if (problems.length > 0) throw new ConfigError(problems);
-  return parsed.data as z.infer<S>;
+  return parsed.data;
 }
 
 /** The effective settings with every secret masked, for the log at start. */

@@ -14,12 +14,11 @@ export type Coupling = {
   shared?: true;
 };
 
-type Order = Exclude<keyof Coupling, "shared">;
+const orderNames = ["below", "above", "atMost"] as const satisfies (keyof Coupling)[];
+type Order = (typeof orderNames)[number];
 
 /** A setting with its coupling. */
 export const coupled = <S extends z.ZodType>(setting: S, coupling: Coupling): S => setting.meta({ ...coupling });
-
-const couplingOf = (setting: z.core.$ZodType): Coupling => (z.globalRegistry.get(setting) ?? {}) as Coupling;
 
 const orders: Readonly<Record<Order, { words: string; holds: (own: number, other: number) => boolean }>> = {
   below: { words: "below", holds: (own, other) => own < other },
@@ -30,9 +29,9 @@ const orders: Readonly<Record<Order, { words: string; holds: (own: number, other
 /** A sentence for each order that these values break: both settings, their values and the cure. */
 export function orderErrors(shape: z.core.$ZodShape, values: Readonly<Record<string, unknown>>): string[] {
   return Object.entries(shape).flatMap(([name, setting]) =>
-    (Object.keys(orders) as Order[]).flatMap((order) => {
-      const other = couplingOf(setting)[order];
-      if (other === undefined) return [];
+    orderNames.flatMap((order) => {
+      const other = z.globalRegistry.get(setting)?.[order];
+      if (typeof other !== "string") return [];
       const [own, limit] = [values[name], values[other]];
       if (typeof own !== "number" || typeof limit !== "number" || orders[order].holds(own, limit)) return [];
       const [up, down] = order === "above" ? [name, other] : [other, name];
@@ -48,7 +47,7 @@ export function sharedValues(
 ): Record<string, string> {
   const names = Object.keys(shape).filter((name) => {
     const setting = shape[name];
-    return setting !== undefined && couplingOf(setting).shared && values[name] !== undefined;
+    return setting !== undefined && z.globalRegistry.get(setting)?.shared === true && values[name] !== undefined;
   });
   return Object.fromEntries(names.map((name) => [name, String(values[name])]));
 }

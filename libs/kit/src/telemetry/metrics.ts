@@ -30,8 +30,8 @@ export function counter<L extends string>(
   labelNames: L[] = [],
   labelValues?: Readonly<Record<L, readonly string[]>>,
 ): Counter<L> {
-  const existing = register.getSingleMetric(name) as Counter<L> | undefined;
-  if (existing) return existing;
+  const existing = register.getSingleMetric<L>(name);
+  if (existing instanceof Counter) return existing;
   const created = new Counter({ name, help, labelNames });
   if (labelValues) for (const labels of combinations(labelNames, labelValues)) created.inc(labels, 0);
   return created;
@@ -48,7 +48,8 @@ function combinations<L extends string>(names: readonly L[], labelValues: Readon
 }
 
 export function gauge<L extends string>(name: string, help: string, labelNames: L[] = []): Gauge<L> {
-  return (register.getSingleMetric(name) as Gauge<L> | undefined) ?? new Gauge({ name, help, labelNames });
+  const existing = register.getSingleMetric<L>(name);
+  return existing instanceof Gauge ? existing : new Gauge({ name, help, labelNames });
 }
 
 export function histogram<L extends string>(
@@ -57,9 +58,8 @@ export function histogram<L extends string>(
   labelNames: L[] = [],
   buckets: number[] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
 ): Histogram<L> {
-  return (
-    (register.getSingleMetric(name) as Histogram<L> | undefined) ?? new Histogram({ name, help, labelNames, buckets })
-  );
+  const existing = register.getSingleMetric<L>(name);
+  return existing instanceof Histogram ? existing : new Histogram({ name, help, labelNames, buckets });
 }
 
 const openMetricsType = "application/openmetrics-text";

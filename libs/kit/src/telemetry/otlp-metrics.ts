@@ -9,7 +9,7 @@ import {
 import { register } from "prom-client";
 
 /** What prom-client gives of a metric; of a histogram, each bucket, sum and count are values of their own names. */
-type Listed = { name: string; help: string; type: unknown; values: Value[] };
+type Listed = { name: string; help: string; type: unknown; values: readonly Value[] };
 type Value = { value: number; labels: Attributes; metricName?: string };
 
 const units: [string, string][] = [
@@ -27,7 +27,7 @@ const startTime = hrTime(Date.now() - performance.now());
  */
 export const prometheusMetrics: MetricProducer = {
   async collect() {
-    const listed = (await register.getMetricsAsJSON()) as unknown as Listed[];
+    const listed: readonly Listed[] = await register.getMetricsAsJSON();
     const endTime = hrTime(Date.now());
     const metrics = listed.flatMap((each) => metricOf(each, endTime) ?? []);
     return {

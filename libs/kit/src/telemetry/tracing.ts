@@ -32,7 +32,7 @@ let lastTracer: Tracer | undefined;
 
 /** The tracer, or undefined when no SDK is registered: then spans are not even made. */
 export function activeTracer(): Tracer | undefined {
-  const provider = trace.getTracerProvider() as ProxyProvider;
+  const provider: ProxyProvider = trace.getTracerProvider();
   const delegate = provider.getDelegate?.() ?? provider;
   if (delegate !== lastDelegate) {
     lastDelegate = delegate;
@@ -88,8 +88,8 @@ export function unsampledTraceparent(): string {
 
 /** Exports the remaining spans and last metrics, for at most two seconds: those of a process that ends are not lost. */
 export async function flushTelemetry(): Promise<void> {
-  const provider = trace.getTracerProvider() as ProxyProvider;
-  const delegate = (provider.getDelegate?.() ?? provider) as ProxyProvider;
+  const provider: ProxyProvider = trace.getTracerProvider();
+  const delegate: ProxyProvider = provider.getDelegate?.() ?? provider;
   const meters: Flushing = metrics.getMeterProvider();
   const flushing = [delegate, meters].flatMap((each) => each.forceFlush?.().catch(() => undefined) ?? []);
   if (flushing.length === 0) return;

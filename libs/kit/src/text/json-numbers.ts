@@ -56,7 +56,7 @@ function* changesIn(json: string): Generator<Changed> {
     const next = json[at] ?? "";
     if (next === '"') {
       const end = endOfString(json, at);
-      if (json[afterSpace(json, end)] === ":") path[path.length - 1] = JSON.parse(json.slice(at, end)) as string;
+      if (json[afterSpace(json, end)] === ":") path[path.length - 1] = String(JSON.parse(json.slice(at, end)));
       at = end;
     } else if (next === "-" || (next >= "0" && next <= "9")) {
       numberText.lastIndex = at;

@@ -31,7 +31,9 @@ export class Streams {
     }
     const transports = await this.#transports;
     this.#turn = (this.#turn + 1) % transports.length;
-    return transports[this.#turn] as Transport;
+    const transport = transports[this.#turn];
+    if (!transport) throw new Error("No base URL is given");
+    return transport;
   }
 
   /** Ends all streams. */

@@ -85,12 +85,14 @@ export function createTargets(
       let best: Target | undefined;
       for (let checked = 0; checked < targets.length; checked++) {
         turn = turn + 1 < targets.length ? turn + 1 : 0;
-        const target = targets[turn] as Target;
+        const target = targets[turn];
+        if (target === undefined) continue;
         if (tried.includes(target.origin) && tried.length < targets.length) continue;
         if (best === undefined || target.shunnedUntilMs < best.shunnedUntilMs) best = target;
         if (target.shunnedUntilMs <= nowMs) break;
       }
-      const target = best as Target;
+      if (best === undefined) throw new Error("No base URL is left to try");
+      const target = best;
       // The pool as a whole, not undici's clientTtl: with every client too old that leaves the next request waiting for
       // a client that is only ever made by the request after it.
       if (target.renewAtMs <= nowMs) {

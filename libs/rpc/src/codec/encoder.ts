@@ -37,8 +37,8 @@ function statement(field: FieldPlan, nested: Encode[]): string {
   }
   const get = `value = message[${JSON.stringify(name)}];`;
   if (kind === "explicit") return `${get} if (value != null) { ${write} }`;
-  if (kind === "implicit")
-    return `${get} if (value != null && !(${isZero[value as keyof typeof isZero]})) { ${write} }`;
+  if (kind === "implicit" && typeof value === "string")
+    return `${get} if (value != null && !(${isZero[value]})) { ${write} }`;
   if (kind === "map") {
     return `${get} if (value != null) {
       const keys = Object.keys(value);

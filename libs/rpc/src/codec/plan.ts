@@ -24,7 +24,7 @@ export type Plan = {
   zeros: [name: string, code: string][];
 };
 
-const scalars = new Map<ScalarType, Scalar>([
+const scalars = new Map<ScalarType | undefined, Scalar>([
   [ScalarType.STRING, "string"],
   [ScalarType.BYTES, "bytes"],
   [ScalarType.BOOL, "bool"],
@@ -73,7 +73,7 @@ function valuePlan(field: DescField, around: readonly DescMessage[]): Scalar | P
     return field.mapKey === ScalarType.STRING && field.scalar === ScalarType.STRING ? "string" : null;
   }
   if (field.message) return planOf(field.message, around);
-  const scalar = scalars.get(field.scalar as ScalarType);
+  const scalar = scalars.get(field.scalar);
   if (scalar === undefined || ("longAsString" in field && field.longAsString)) return null;
   // Lists of numbers may be written without packing them.
   const unpacked = field.fieldKind === "list" && !field.packed && wireTypes[scalar] !== 2;
@@ -85,6 +85,6 @@ function zeroOf(member: DescMessage["members"][number]): Plan["zeros"] {
   if (member.fieldKind === "list") return [[member.localName, "[]"]];
   if (member.fieldKind === "map") return [[member.localName, "{}"]];
   if (member.presence !== FeatureSet_FieldPresence.IMPLICIT) return [];
-  const scalar = scalars.get(member.scalar as ScalarType);
+  const scalar = scalars.get(member.scalar);
   return scalar ? [[member.localName, zeros[scalar]]] : [];
 }

@@ -184,8 +184,8 @@ function requestMeta(incoming: Incoming, span: Span | undefined): RequestMeta {
   };
 }
 
-function isPromise<T>(value: T | Promise<T>): value is Promise<T> {
-  return typeof (value as { then?: unknown } | null | undefined)?.then === "function";
+export function isPromise<T>(value: T | Promise<T>): value is Promise<T> {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }
 
 /** A handler that ignores its signal must not hold the answer back: the wait ends with the call. */

@@ -6,7 +6,7 @@ import {
 } from "node:http";
 import { createServer as createHttp2Server, type Http2Server, type ServerHttp2Session } from "node:http2";
 import { createServer, type Server, type Socket } from "node:net";
-import { createServer as createTlsServer, type TLSSocket } from "node:tls";
+import { createServer as createTlsServer, TLSSocket } from "node:tls";
 import { counter, gauge, type Logger, type Readiness, type TlsFiles } from "@muster/kit";
 import { Health } from "@muster/proto/grpc/health/v1/health_pb";
 import { ProbeService } from "@muster/proto/muster/common/v1/probe_pb";
@@ -214,7 +214,7 @@ class ServedPort implements RpcPort {
       socket.on("error", () => socket.destroy());
       this.#dismiss(socket);
       socket.resume();
-    } else if (this.#tls) this.#serve(socket, (socket as TLSSocket).alpnProtocol === "h2" ? "http2" : "http1");
+    } else if (socket instanceof TLSSocket) this.#serve(socket, socket.alpnProtocol === "h2" ? "http2" : "http1");
     else {
       this.#undecided.add(socket);
       sniff(socket, this.#limits.firstBytesMs, (protocol) => {
@@ -322,4 +322,4 @@ const lateMs = 1_000;
 const notRead = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
 
 /** Whether node:http has a response in flight on this connection. */
-const isAnswering = (socket: Socket) => Boolean((socket as Socket & { _httpMessage?: unknown })._httpMessage);
+const isAnswering = (socket: Socket) => "_httpMessage" in socket && Boolean(socket._httpMessage);

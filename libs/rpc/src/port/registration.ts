@@ -1,22 +1,25 @@
-import type { DescMethod, DescMethodUnary, DescService } from "@bufbuild/protobuf";
-import type { ConnectRouter, HandlerContext, MethodImpl, ServiceImpl } from "@connectrpc/connect";
+import type { DescService } from "@bufbuild/protobuf";
+import {
+  type ConnectRouter,
+  createServiceImplSpec,
+  type HandlerContext,
+  type MethodImplSpec,
+  type ServiceImpl,
+  type ServiceImplSpec,
+} from "@connectrpc/connect";
 import { rpcMethod } from "../protocol/rpc-method.ts";
 import { createGuard, type Guard, type GuardDeps, type Incoming } from "./guard.ts";
 import type { UnaryRoute } from "./short-path.ts";
 
-type AnyHandler = (request: never, context: HandlerContext) => unknown;
-
 /** A service with its implementation, as servePort takes it. */
-export type Registration = { service: DescService; impl: Readonly<Record<string, AnyHandler>> };
+export type Registration = ServiceImplSpec;
 
 /** Binds an implementation; a forgotten RPC does not compile. */
 export function register<S extends DescService>(service: S, impl: ServiceImpl<S>): Registration {
-  const bound = service.methods.map((method) => {
-    const handler = (impl as unknown as Record<string, AnyHandler>)[method.localName];
-    if (!handler) throw new Error(`${service.typeName}.${method.name} has no implementation`);
-    return [method.localName, handler.bind(impl)] as const;
-  });
-  return { service, impl: Object.fromEntries(bound) };
+  for (const { localName, name } of service.methods) {
+    if (!(localName in impl)) throw new Error(`${service.typeName}.${name} has no implementation`);
+  }
+  return createServiceImplSpec<S>(service, impl);
 }
 
 export type Routes = {
@@ -30,20 +33,13 @@ export type Routes = {
 export function guardedRoutes(registrations: readonly Registration[], deps: GuardDeps): Routes {
   const unary = new Map<string, UnaryRoute>();
   const stock: ((router: ConnectRouter) => void)[] = [];
-  for (const { service, impl } of registrations) {
-    for (const method of service.methods) {
-      const handler = impl[method.localName] as AnyHandler;
-      const guard = createGuard(deps, method);
-      if (method.methodKind === "unary") {
-        unary.set(rpcMethod(method).path, {
-          method: method as DescMethodUnary,
-          guard,
-          handle: handler as UnaryRoute["handle"],
-        });
+  for (const { methods } of registrations) {
+    for (const spec of Object.values(methods)) {
+      const guard = createGuard(deps, spec.method);
+      if (spec.kind === "unary") {
+        unary.set(rpcMethod(spec.method).path, { method: spec.method, guard, handle: spec.impl });
       }
-      stock.push((router) => {
-        router.rpc(method, stockHandler(method, guard, handler));
-      });
+      stock.push((router) => addGuarded(router, spec, guard));
     }
   }
   return {
@@ -54,14 +50,29 @@ export function guardedRoutes(registrations: readonly Registration[], deps: Guar
   };
 }
 
-function stockHandler(method: DescMethod, guard: Guard, handler: AnyHandler): MethodImpl<DescMethod> {
-  const guarded =
-    method.methodKind === "unary" || method.methodKind === "client_streaming"
-      ? (request: never, context: HandlerContext) =>
-          guard.call(stockIncoming(context), () => handler(request, context) as Promise<unknown>)
-      : (request: never, context: HandlerContext) =>
-          guard.stream(stockIncoming(context), () => handler(request, context) as AsyncIterable<unknown>);
-  return guarded as unknown as MethodImpl<DescMethod>;
+function addGuarded(router: ConnectRouter, spec: MethodImplSpec, guard: Guard): void {
+  switch (spec.kind) {
+    case "unary":
+      router.rpc(spec.method, (request, context) =>
+        guard.call(stockIncoming(context), () => spec.impl(request, context)),
+      );
+      break;
+    case "client_streaming":
+      router.rpc(spec.method, (requests, context) =>
+        guard.call(stockIncoming(context), () => spec.impl(requests, context)),
+      );
+      break;
+    case "server_streaming":
+      router.rpc(spec.method, (request, context) =>
+        guard.stream(stockIncoming(context), () => spec.impl(request, context)),
+      );
+      break;
+    case "bidi_streaming":
+      router.rpc(spec.method, (requests, context) =>
+        guard.stream(stockIncoming(context), () => spec.impl(requests, context)),
+      );
+      break;
+  }
 }
 
 function stockIncoming(context: HandlerContext): Incoming {

@@ -8,7 +8,7 @@ import { AppError, codeOf } from "@muster/kit";
 import { decode, encode } from "../codec/codec.ts";
 import { toConnectError } from "../protocol/errors.ts";
 import { maxTimeoutMs, type PortLimits } from "../protocol/limits.ts";
-import type { Guard } from "./guard.ts";
+import { type Guard, isPromise } from "./guard.ts";
 import { LeanContext } from "./lean-context.ts";
 
 const inflate = promisify(gunzip);
@@ -39,7 +39,8 @@ export function createShortPath(
     if (encoding !== undefined && encoding !== "identity" && encoding !== "gzip") return false;
     const route = routes.get(request.url ?? "");
     if (!route) return false;
-    const timeout = parseTimeout((headers["connect-timeout-ms"] as string | undefined) ?? null, maxTimeoutMs);
+    const timeoutText = headers["connect-timeout-ms"];
+    const timeout = parseTimeout(typeof timeoutText === "string" ? timeoutText : null, maxTimeoutMs);
     if (timeout.error) refuse(request, response, timeout.error);
     else if (Number(headers["content-length"] ?? 0) > limits.maxBodyBytes) refuse(request, response, tooLarge(limits));
     else receive(route, request, response, limits, timeout.timeoutMs, encoding === "gzip");
@@ -113,9 +114,9 @@ async function serve(
     const bytes = compressed ? await inflateBody(body, limits) : body;
     const answer = await route.guard.call(context, () => {
       const answered = route.handle(parse(route.method, bytes), context);
-      return "then" in answered && typeof answered.then === "function"
-        ? (answered as Promise<Answer>).then((message) => encode(route.method.output, message))
-        : encode(route.method.output, answered as Answer);
+      return isPromise(answered)
+        ? answered.then((message) => encode(route.method.output, message))
+        : encode(route.method.output, answered);
     });
     if (answer.length >= limits.compressMinBytes && context.header("accept-encoding")?.includes("gzip")) {
       answerBytes(response, context, await deflate(answer), true);
