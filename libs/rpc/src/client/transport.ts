@@ -1,6 +1,5 @@
 import type { DescMessage, DescMethodStreaming, DescMethodUnary, MessageInitShape } from "@bufbuild/protobuf";
 import {
-  type CallOptions,
   Code,
   ConnectError,
   type ContextValues,
@@ -8,22 +7,9 @@ import {
   type Transport,
   type UnaryResponse,
 } from "@connectrpc/connect";
-import {
-  AppError,
-  activeTracer,
-  type Caller,
-  endSpan,
-  fairSlots,
-  gauge,
-  sleep,
-  startClientSpan,
-  type TlsFiles,
-  traceparentOf,
-  withSpan,
-} from "@muster/kit";
-import type { Span } from "@opentelemetry/api";
+import { AppError, type Caller, endSpan, fairSlots, gauge, type TlsFiles } from "@muster/kit";
 import type { Dispatcher } from "undici";
-import { callerKey, metadataNames } from "../caller/metadata.ts";
+import { callerKey } from "../caller/metadata.ts";
 import type { Signer } from "../caller/signer.ts";
 import { encode } from "../codec/codec.ts";
 import { toAppError, toConnectError } from "../protocol/errors.ts";
@@ -31,8 +17,10 @@ import { maxTimeoutMs } from "../protocol/limits.ts";
 import { recordClient } from "../protocol/metrics.ts";
 import { rpcMethod } from "../protocol/rpc-method.ts";
 import { processTls } from "../protocol/tls.ts";
-import { createPatience, type Patience } from "./patience.ts";
+import { type CallHeaders, headersOf } from "./call-headers.ts";
+import { createPatience } from "./patience.ts";
 import { slotOwner } from "./slot-owner.ts";
+import { repeatable, tracedStream, untilTaken } from "./stream-opening.ts";
 import { Streams } from "./streams.ts";
 import { createTargets, type Target } from "./targets.ts";
 import { type Answer, UnaryCall } from "./unary-call.ts";
@@ -75,7 +63,6 @@ export type TransportOptions = {
   tls?: TlsFiles | null;
 };
 
-type CallHeaders = CallOptions["headers"];
 /** Connections for calls of one kind, and the fair shares of their callers. */
 type Pools = { targets: ReturnType<typeof createTargets>; slots: ReturnType<typeof fairSlots> | null };
 
@@ -145,7 +132,7 @@ class PooledTransport implements RpcTransport {
       recordClient(described.rpc, busy.code, startedMs);
       return Promise.reject(toConnectError(busy));
     }
-    if (signal?.aborted) return Promise.reject(cancelled(signal));
+    if (signal?.aborted) return Promise.reject(cancelled(signal.reason));
     const allowedMs =
       timeoutMs === undefined || timeoutMs <= 0 ? this.#defaultTimeoutMs : Math.min(timeoutMs, maxTimeoutMs);
 
@@ -191,7 +178,7 @@ class PooledTransport implements RpcTransport {
           else reject(error);
         },
       });
-      const onAbort = () => call.cancel(cancelled(signal as AbortSignal));
+      const onAbort = () => call.cancel(cancelled(signal?.reason));
       const timer = setTimeout(() => call.expire(), allowedMs);
       signal?.addEventListener("abort", onAbort, { once: true });
       this.#inFlight++;
@@ -257,104 +244,8 @@ class PooledTransport implements RpcTransport {
   };
 }
 
-/** Header lines of a unary call, flat, and its span when it is traced. */
-function headersOf(
-  described: ReturnType<typeof rpcMethod>,
-  allowedMs: number,
-  header: CallHeaders,
-  token: string | null,
-): { headers: string[]; span: Span | undefined } {
-  const tracer = activeTracer();
-  const headers = ["content-type", "application/proto", "connect-protocol-version", "1"];
-  headers.push("connect-timeout-ms", String(Math.max(1, Math.floor(allowedMs))));
-  if (token !== null) headers.push(metadataNames.caller, token);
-  const callerTraceparent = appendHeaders(headers, header, tracer !== undefined);
-  if (!tracer) return { headers, span: undefined };
-  const span = startClientSpan(tracer, described.rpc, described.attributes, callerTraceparent);
-  headers.push("traceparent", traceparentOf(span));
-  return { headers, span };
-}
-
-/** The one message of a server stream, to be sent as often as it takes. */
-async function repeatable<T>(input: AsyncIterable<T>): Promise<AsyncIterable<T>> {
-  const messages: T[] = [];
-  for await (const message of input) messages.push(message);
-  return {
-    async *[Symbol.asyncIterator]() {
-      yield* messages;
-    },
-  };
-}
-
-/**
- * Opens a stream that servers refuse to open (connection refused, REFUSED_STREAM) again for as long as the patience
- * lasts.
- */
-async function untilTaken<R>(patience: Patience, signal: AbortSignal | undefined, open: () => Promise<R>): Promise<R> {
-  let firstRefusedMs: number | null = null;
-  for (let refusals = 1; ; refusals++) {
-    try {
-      const opened = await open();
-      patience.answered();
-      return opened;
-    } catch (error) {
-      if (!(error instanceof ConnectError) || error.code !== Code.Unavailable) throw error;
-      firstRefusedMs ??= performance.now();
-      const waitMs = patience.nextTryMs(refusals, firstRefusedMs);
-      if (waitMs === null || signal?.aborted) throw error;
-      await sleep(waitMs, signal);
-    }
-  }
-}
-
-/** Span and metrics of a stream cover its opening: its reader decides when it ends. */
-async function tracedStream<R>(
-  method: DescMethodStreaming,
-  header: CallHeaders,
-  token: string | null,
-  open: (headers: Headers) => Promise<R>,
-): Promise<R> {
-  const described = rpcMethod(method);
-  const startedMs = performance.now();
-  const headers = new Headers(header);
-  if (token !== null) headers.set(metadataNames.caller, token);
-  const tracer = activeTracer();
-  const span = tracer && startClientSpan(tracer, described.rpc, described.attributes, headers.get("traceparent"));
-  if (span) headers.set("traceparent", traceparentOf(span));
-  let code = "ok";
-  try {
-    return await (span ? withSpan(span, () => open(headers)) : open(headers));
-  } catch (error) {
-    code = toAppError(error).code;
-    throw error;
-  } finally {
-    if (span) endSpan(span, code);
-    recordClient(described.rpc, code, startedMs);
-  }
-}
-
-/** Appends the call's own headers; returns its traceparent, which is left out when a span replaces it. */
-function appendHeaders(raw: string[], header: CallHeaders, replaceTraceparent: boolean): string | null {
-  let traceparent: string | null = null;
-  const append = (name: string, value: string) => {
-    if (name === "traceparent") {
-      traceparent = value;
-      if (replaceTraceparent) return;
-    }
-    raw.push(name, value);
-  };
-  if (header === undefined) return null;
-  // Asking for `Headers` would load Node's fetch, 2 MB, into each process.
-  if (isPairs(header)) for (const [name = "", value = ""] of header) append(name.toLowerCase(), value);
-  else for (const name in header) append(name, (header as Record<string, string>)[name] ?? "");
-  return traceparent;
-}
-
-/** Whether it is a `Headers` or an array. */
-const isPairs = (header: NonNullable<CallHeaders>): header is Headers | [string, string][] => Symbol.iterator in header;
-
-function cancelled(signal: AbortSignal): ConnectError {
-  return signal.reason instanceof ConnectError
-    ? signal.reason
-    : new ConnectError("the operation was cancelled", Code.Canceled, undefined, undefined, signal.reason);
+function cancelled(reason: unknown): ConnectError {
+  return reason instanceof ConnectError
+    ? reason
+    : new ConnectError("the operation was cancelled", Code.Canceled, undefined, undefined, reason);
 }
