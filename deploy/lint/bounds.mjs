@@ -22,7 +22,7 @@ const exceptions = {
 };
 
 /** Casts per thousand lines. */
-const castsMax = { services: 4, gateway: 4, libs: 6.8, console: 4.5, cli: 5.2 };
+const castsMax = { services: 3.5, gateway: 3.5, libs: 2, console: 4, cli: 3.5 };
 
 const buildings = [
   ["tests", /\.test\.|\/testing\/|\/e2e\/|^libs\/testing\/|^deploy\/(fuzz|clients)\//],

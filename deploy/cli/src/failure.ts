@@ -1,3 +1,5 @@
+import { Readable } from "node:stream";
+import { ReadableStream } from "node:stream/web";
 import type { ApiError } from "@muster/client";
 
 /** Exit codes of the program (docs/cli.md#exit-codes). */
@@ -36,6 +38,15 @@ export const refusal = (status: number, body: ApiError) => new Failure(exitCodeO
 
 export type Reply<T> = { data?: T; error?: ApiError; response: Response };
 
+/** The body of a reply that was requested as a stream; throws a Failure when it is an error. */
+export async function streamOf(call: Promise<Reply<unknown>>): Promise<{ source: Readable; headers: Headers }> {
+  const { data, error, response } = await call;
+  if (error !== undefined || !(data instanceof ReadableStream)) {
+    throw refusal(response.status, asError(error, response));
+  }
+  return { source: Readable.fromWeb(data), headers: response.headers };
+}
+
 /** The data of a reply; throws a Failure when it is an error. */
 export async function done<T>(call: Promise<Reply<T>>): Promise<T> {
   const { data, error, response } = await call;
@@ -49,11 +60,7 @@ const isApiError = (error: unknown): error is ApiError =>
 /** A proxy in front of the API may answer with a page. */
 function asError(error: unknown, { status, statusText }: Response): ApiError {
   if (isApiError(error)) return error;
-  return {
-    error: `HTTP ${status} ${statusText}`.trim(),
-    code: "unreadable_reply",
-    requestId: "",
-  } as unknown as ApiError;
+  return { error: `HTTP ${status} ${statusText}`.trim(), code: "unreadable_reply", requestId: "" };
 }
 
 const signIn = "Sign in with `muster login`.";
@@ -72,7 +79,7 @@ const hints: Record<string, string> = {
 export function textOf({ message, body }: Failure): string {
   if (!body) return `muster: ${message}\n`;
   const facts = [body.code, ...(body.requestId ? [`request ${body.requestId}`] : [])].join(", ");
-  const fields = Object.entries(body.details?.fieldErrors ?? {}) as [string, string[]][];
+  const fields = Object.entries(body.details?.fieldErrors ?? {});
   const lines = [
     `muster: ${message} (${facts})`,
     ...fields.map(([field, messages]) => `  ${field}: ${messages.join("; ")}`),

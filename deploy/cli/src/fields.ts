@@ -32,7 +32,8 @@ function nested(object: JsonObject, name: string, arg: string): JsonObject {
   return inner;
 }
 
-const isObject = (value: unknown): value is JsonObject =>
+/** Whether a parsed value is an object: no list, not null. */
+export const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 function listOf(target: JsonObject, name: string): unknown[] {

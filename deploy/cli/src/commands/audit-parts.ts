@@ -1,14 +1,13 @@
 import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream, existsSync, mkdirSync, readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
-import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createGunzip, gunzipSync } from "node:zlib";
-import type { ApiError, components, MusterClient } from "@muster/client";
+import type { components, MusterClient } from "@muster/client";
 import { connect } from "../connection.ts";
 import { runProgram } from "../external.ts";
-import { done, exits, Failure, refusal } from "../failure.ts";
+import { done, exits, Failure, streamOf } from "../failure.ts";
 import type { Globals, Io } from "../io.ts";
 
 type AuditExport = components["schemas"]["AuditExport"];
@@ -76,10 +75,7 @@ async function ended(io: Io, muster: MusterClient, id: string): Promise<AuditExp
 async function download(muster: MusterClient, id: string, part: number | null, file: string): Promise<void> {
   const query = part === null ? {} : { part: String(part) };
   const path = "/api/v1/audit-logs/exports/{id}/file";
-  const reply = await muster.GET(path, { params: { path: { id }, query }, parseAs: "stream" });
-  const { data, error, response }: { data?: unknown; error?: ApiError; response: Response } = reply;
-  if (error) throw refusal(response.status, error);
-  const source = Readable.fromWeb(data as Parameters<typeof Readable.fromWeb>[0]);
+  const { source } = await streamOf(muster.GET(path, { params: { path: { id }, query }, parseAs: "stream" }));
   await pipeline(source, createWriteStream(`${file}.partial`, { mode: 0o600 }));
   renameSync(`${file}.partial`, file);
 }

@@ -1,18 +1,9 @@
 import { createWriteStream } from "node:fs";
-import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  type ApiError,
-  type AuditVerdict,
-  type components,
-  isProblem,
-  isUnverified,
-  verdictName,
-  verdictText,
-} from "@muster/client";
+import { type AuditVerdict, type components, isProblem, isUnverified, verdictName, verdictText } from "@muster/client";
 import { connect } from "../connection.ts";
-import { done, exits, Failure, refusal } from "../failure.ts";
+import { done, exits, Failure, streamOf } from "../failure.ts";
 import type { Globals, Io } from "../io.ts";
 import { visible } from "../table.ts";
 
@@ -59,13 +50,11 @@ export async function exportLogs(io: Io, options: ExportOptions): Promise<void> 
     format: options.format === "csv" ? ("csv" as const) : ("jsonl" as const),
     ...(options.org ? { orgId: options.org } : {}),
   };
-  const reply = await muster.GET("/api/v1/audit-logs/export", { params: { query }, parseAs: "stream" });
-  const { data, error, response }: { data?: unknown; error?: ApiError; response: Response } = reply;
-  if (error) throw refusal(response.status, error);
-  const source = Readable.fromWeb(data as Parameters<typeof Readable.fromWeb>[0]);
+  const reply = muster.GET("/api/v1/audit-logs/export", { params: { query }, parseAs: "stream" });
+  const { source, headers } = await streamOf(reply);
   if (options.output) await pipeline(source, createWriteStream(options.output, { mode: 0o600 }));
   else await pipeline(source, io.stdout, { end: false });
-  if (response.headers.get("x-export-truncated") === "true") {
+  if (headers.get("x-export-truncated") === "true") {
     const text = "the export was cut at its limit: --parts FOLDER exports every row";
     throw new Failure(exits.failed, text);
   }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { MusterClient, paths } from "@muster/client";
 import { connect } from "../connection.ts";
 import { done, exits, Failure, wrongUsage } from "../failure.ts";
-import { idAndFilters, type JsonObject } from "../fields.ts";
+import { idAndFilters, isObject, type JsonObject } from "../fields.ts";
 import type { Globals, Io } from "../io.ts";
 import { resourceOf } from "../resources.ts";
 import { call, isConfirmed, show } from "./records.ts";
@@ -27,9 +27,8 @@ export async function bulkDevices(io: Io, action: string, args: readonly string[
   const change = changeOf(options);
   const { muster } = connect(io, options, ["POST /api/v1/devices/bulk-jobs"]);
   const query = { ...filter, limit: "1" };
-  const { total } = (await call(muster, "GET", "/api/v1/devices", { params: { query } })).pagination as {
-    total: number;
-  };
+  const { pagination } = await call(muster, "GET", "/api/v1/devices", { params: { query } });
+  const total = isObject(pagination) ? Number(pagination.total) : 0;
   if (total === 0) throw new Failure(exits.missing, "no device matches");
   if (!options.yes && !(await isConfirmed(io, `${action} ${total} devices? (yes)`))) {
     throw new Failure(exits.failed, "nothing was changed");

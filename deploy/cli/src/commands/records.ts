@@ -5,7 +5,7 @@ import { fields as fieldsOfBodies } from "@muster/client/fields";
 import { connect, type Operation } from "../connection.ts";
 import { csvWriter } from "../csv.ts";
 import { done, exits, Failure, wrongUsage } from "../failure.ts";
-import { bodyOf, checkFields, idAndFilters, type JsonObject, jsonOf } from "../fields.ts";
+import { bodyOf, checkFields, idAndFilters, isObject, type JsonObject, jsonOf } from "../fields.ts";
 import type { Globals, Io } from "../io.ts";
 import { messageOf } from "../message-of.ts";
 import { promptOf } from "../prompt.ts";
@@ -130,8 +130,7 @@ export async function bodyFrom(
 ): Promise<JsonObject> {
   const content = file === undefined ? "{}" : file === "-" ? await text(io.stdin) : await textOfFile(file);
   const start = jsonOf(content, file ?? "");
-  if (typeof start !== "object" || start === null || Array.isArray(start))
-    throw wrongUsage(`${file} holds no JSON object`);
+  if (!isObject(start)) throw wrongUsage(`${file} holds no JSON object`);
   const body = bodyOf(fields, { ...(org ? { orgId: org } : {}), ...start });
   checkFields(body, fieldsOfBodies[operation] ?? null);
   return body;

@@ -1,5 +1,6 @@
 import { connect } from "../connection.ts";
 import { done } from "../failure.ts";
+import { isObject } from "../fields.ts";
 import type { Globals, Io } from "../io.ts";
 import { recordText, tableWriter } from "../table.ts";
 import { type BodyOptions, bodyFrom, call, show } from "./records.ts";
@@ -32,7 +33,7 @@ export async function previewRings(io: Io, fields: readonly string[], options: B
   const body = await bodyFrom(io, `POST ${preview}`, fields, options);
   const { rings } = await call(connect(io, options).muster, "POST", preview, { body });
   if (options.json) return void io.stdout.write(`${JSON.stringify(rings, null, 2)}\n`);
-  io.stdout.write(tableWriter(["name", "devices", "ownDevices"])(rings as object[]));
+  io.stdout.write(tableWriter(["name", "devices", "ownDevices"])(Array.isArray(rings) ? rings.filter(isObject) : []));
 }
 
 /** Shows how far a rollout is, wave by wave, and why it is halted. */
