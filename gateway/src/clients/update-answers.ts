@@ -6,7 +6,7 @@ import { BoundedMap } from "@muster/rpc";
 import { batched } from "./batched.ts";
 
 export type UpdateReport = {
-  component: string;
+  component: "agent" | "watchdog" | "helper";
   version: string;
   state: string;
   error: string;

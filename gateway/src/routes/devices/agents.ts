@@ -210,7 +210,8 @@ const heartbeat = route({
     const { status, heartbeatIntervalSeconds, offers } = await heartbeats(wanted, report);
     if (status === "") throw new AppError("agent_not_found", "Agent not found");
     if (status === "decommissioned") throw new AppError("agent_token_revoked", "Agent token is revoked");
-    const versionOf = (component: string) => offers.find((offer) => offer.component === component)?.version ?? null;
+    const versionOf = (component: UpdateReport["component"]) =>
+      offers.find((offer) => offer.component === component)?.version ?? null;
     return {
       status: status as "online",
       serverTime: new Date().toISOString(),
@@ -233,7 +234,7 @@ function sharesOf(metrics: Readonly<Record<string, number>> | null | undefined) 
   };
 }
 
-type Update = { component: string; version: string; state: string } & {
+type Update = Pick<UpdateReport, "component" | "version" | "state"> & {
   [K in "error" | "bytesDone" | "bytesTotal"]?: (K extends "error" ? string : number) | null | undefined;
 };
 

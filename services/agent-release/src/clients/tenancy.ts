@@ -5,11 +5,12 @@ import { PresenceService } from "@muster/proto/muster/tenancy/v1/presence_pb";
 import { SnapshotService } from "@muster/proto/muster/tenancy/v1/snapshot_pb";
 import { callOptions, createSigner, createTransport } from "@muster/rpc";
 import { service } from "../config.ts";
+import type { Component } from "../rules/component.ts";
 import type { Ring } from "../rules/ring.ts";
 
 /** Notifies tenancy of the devices that update now; returns the ids of those that do. */
 export type BeginUpdates = (
-  updates: { deviceId: string; component: string; version: string; timeoutSeconds: number }[],
+  updates: { deviceId: string; component: Component; version: string; timeoutSeconds: number }[],
 ) => Promise<Set<string>>;
 
 /** Notifies tenancy of devices that update no more. */

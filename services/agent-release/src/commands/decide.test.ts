@@ -4,6 +4,7 @@ import { uuidv7 } from "@muster/kit";
 import { endDueOnce } from "../jobs/end-attempts.ts";
 import { startRelease, type TestRelease } from "../testing/release.ts";
 import { decideForDevices, type Question } from "./decide.ts";
+import type { Report } from "./move-attempts.ts";
 
 let service: TestRelease;
 let isTenancyThere = true;
@@ -24,7 +25,7 @@ const running = ({ device }: Question, agent: string, report: Question["report"]
   device: { ...device, versions: { ...device.versions, agent } },
   report,
 });
-const failed = (version: string) => ({ component: "agent", version, state: "failed", error: "" });
+const failed = (version: string): Report => ({ component: "agent", version, state: "failed", error: "" });
 
 describe("update decisions", () => {
   it("grant exactly five of 200 concurrent requests where five may update", async () => {
@@ -369,7 +370,7 @@ describe("an update of a paused rollout", () => {
     await service.release(version, { soakSeconds: 120 });
     const [silent, soaking] = [service.question(), service.question()];
     await service.decide(silent, soaking);
-    const report = { component: "agent", version, state: "installing", error: "" };
+    const report: Report = { component: "agent", version, state: "installing", error: "" };
     await service.decide(running(silent, "1.0.0", report), running(soaking, version));
     await inState(version, "paused");
     await pass(3_600);

@@ -119,7 +119,7 @@ async function decideIn(tx: Tx, deps: DecideDeps, questions: readonly Question[]
   const begins: Begin[] = [];
   const withdrawn: Outcome[] = [];
   const wanted: Wanted[] = [];
-  const said = new Map<string, { component: string; rule: string; count: number }>();
+  const said = new Map<string, Said>();
   for (const question of questions) {
     const { device } = question;
     const attempts = byDevice.get(device.id) ?? [];
@@ -212,7 +212,9 @@ function validFor(decided: readonly Decision[], now: Date): number {
   return Math.max(0, Math.min(...decided.map(({ recheckAt }) => recheckAt.getTime())) - now.getTime());
 }
 
-function count(said: Map<string, { component: string; rule: string; count: number }>, { component, rule }: Decision) {
+type Said = Pick<Decision, "component" | "rule"> & { count: number };
+
+function count(said: Map<string, Said>, { component, rule }: Decision) {
   const key = `${component} ${rule}`;
   const counted = said.get(key);
   if (counted) counted.count++;
@@ -225,7 +227,7 @@ function soakLeftMs(attempt: AttemptRow, now: Date, intervalSeconds: number): nu
   return Math.max(0, Math.min(leftMs, recheckMaxMs));
 }
 
-function beginOf(attempt: { id: string; device_id: string; component: string; version: string }) {
+function beginOf(attempt: Pick<NewAttempt, "id" | "device_id" | "component" | "version">) {
   return { attemptId: attempt.id, deviceId: attempt.device_id, component: attempt.component, version: attempt.version };
 }
 

@@ -2,6 +2,7 @@ import type { Database, Tx } from "@muster/db";
 import { type Logger, systemCaller } from "@muster/kit";
 import type { BeginUpdates } from "../clients/tenancy.ts";
 import { service } from "../config.ts";
+import type { Component } from "../rules/component.ts";
 import { budgetOf, partBudgetOf, type Ramp } from "../rules/rollout.ts";
 import { insertAttempts, type NewAttempt, removeAttempts } from "../store/attempts.ts";
 import type { PartRow } from "../store/rollout-parts.ts";
@@ -9,7 +10,7 @@ import { countersOf, limitsOf, type RolloutRow } from "../store/rollouts.ts";
 import { lockCounts, partOf } from "./rollout-counts.ts";
 
 /** An offer that is committed here and that tenancy has not recorded yet; `isNew` when it was granted just now. */
-export type Begin = { attemptId: string; deviceId: string; component: string; version: string; isNew: boolean };
+export type Begin = { attemptId: string; deviceId: string; component: Component; version: string; isNew: boolean };
 
 export type GrantDeps = { timeoutSeconds: number; ramp: Ramp };
 type BeginDeps = { db: Database; log: Logger; now: () => Date; begin: BeginUpdates; timeoutSeconds: number };

@@ -1,6 +1,7 @@
 import type { Tx } from "@muster/db";
 import type { Logger } from "@muster/kit";
 import { hasStarted, lateReturnMs, moveAttempt } from "../rules/attempt.ts";
+import type { Component } from "../rules/component.ts";
 import type { Device } from "../rules/plan.ts";
 import { parseVersion } from "../rules/version.ts";
 import {
@@ -16,7 +17,7 @@ import { clocksOf } from "../store/rollouts.ts";
 import { countOutcomes, type Outcome } from "./count-outcomes.ts";
 
 /** An agent's report about its update. */
-export type Report = { component: string; version: string; state: string; error: string; bytesDone?: bigint };
+export type Report = { component: Component; version: string; state: string; error: string; bytesDone?: bigint };
 
 /** Heartbeats that a device may miss while it soaks. */
 export const missedMax = 3;

@@ -1,4 +1,4 @@
-import { platformOf } from "../rules/component.ts";
+import { type Component, platformOf } from "../rules/component.ts";
 import type { Device } from "../rules/plan.ts";
 import { compareVersions, parseVersion } from "../rules/version.ts";
 import type { NewAttempt } from "../store/attempts.ts";
@@ -7,7 +7,7 @@ import type { Plan } from "./plan-memory.ts";
 /** An update as an agent gets it. */
 export type Offer = {
   attemptId: string;
-  component: string;
+  component: Component;
   version: string;
   os: string;
   arch: string;

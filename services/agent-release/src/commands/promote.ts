@@ -1,6 +1,7 @@
 import type { Tx } from "@muster/db";
 import { AppError, type CallContext } from "@muster/kit";
 import { auditRelease } from "../emits/audit.ts";
+import type { Component } from "../rules/component.ts";
 import { sentenceOf } from "../rules/release-trust.ts";
 import { notSigned } from "../rules/trust.ts";
 import { compareVersions } from "../rules/version.ts";
@@ -10,7 +11,7 @@ import { countersOfComponent, lockReleasesOf, type ReleaseRow } from "../store/r
 import type { PlanMemory } from "./plan-memory.ts";
 
 type Who = Pick<CallContext, "caller" | "meta">;
-export type PromotedComponent = { component: string; previousVersion: string | null };
+export type PromotedComponent = { component: Component; previousVersion: string | null };
 
 /**
  * Makes a version the target of its components, or of one; agent first. An older version is accepted, too. Throws
@@ -19,7 +20,7 @@ export type PromotedComponent = { component: string; previousVersion: string | n
 export async function promoteVersion(
   tx: Tx,
   who: Who,
-  { version, component, plan }: { version: string; component: string | null; plan: PlanMemory },
+  { version, component, plan }: { version: string; component: Component | null; plan: PlanMemory },
   at: Date,
 ): Promise<PromotedComponent[]> {
   const releases = (await lockReleasesOf(tx, version, component)).filter(({ yanked_at: yanked }) => yanked === null);

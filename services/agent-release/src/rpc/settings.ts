@@ -12,6 +12,7 @@ import {
   type TenantReader,
 } from "@muster/service";
 import { auditSettings } from "../emits/audit.ts";
+import type { Component } from "../rules/component.ts";
 import { ManifestError } from "../rules/manifest.ts";
 import { manifestRoot } from "../rules/manifest-root.ts";
 import { openRollbackNote, refusalOfNote } from "../rules/rollback-note.ts";
@@ -107,10 +108,10 @@ async function shown(
   const merged = mergeSettings(ofPartner, level.orgId === null ? nothingSet : ofOwn);
   const { open, nextOpening } = windowAt(windowOf(merged.settings), at);
   const fields = shownFields(ofOwn, merged, level.orgId === null ? "partner" : "organization");
-  const versions = await tx.query<{ component: string; version: string }>(
+  const versions = await tx.query<{ component: Component; version: string }>(
     sql`SELECT component, version FROM release WHERE yanked_at IS NULL AND component IN ('agent', 'watchdog')`,
   );
-  const of = (component: string) =>
+  const of = (component: Component) =>
     versions
       .filter((each) => each.component === component)
       .map(({ version }) => version)

@@ -4,14 +4,22 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import type { Database } from "@muster/db";
 import { AppError, type CallContext, isUuid, systemCaller, validationError } from "@muster/kit";
 import type { DeviceFacts } from "@muster/proto/muster/common/v1/device_pb";
-import { type Attempt, AttemptSchema, Rule, type UpdateService } from "@muster/proto/muster/release/v1/update_pb";
+import {
+  type Attempt,
+  AttemptSchema,
+  Rule,
+  type UpdateReport,
+  type UpdateService,
+} from "@muster/proto/muster/release/v1/update_pb";
 import { callContext } from "@muster/rpc";
 import { requirePermission } from "@muster/service";
 import type { Tenancy } from "../clients/tenancy.ts";
 import { type DecideDeps, decideForDevices, isOpen, openOf, pastOf } from "../commands/decide.ts";
+import type { Report } from "../commands/move-attempts.ts";
 import { budgetsFor } from "../commands/rollout-counts.ts";
 import { service } from "../config.ts";
 import { auditTenant } from "../emits/audit.ts";
+import { isComponent } from "../rules/component.ts";
 import type { Decision } from "../rules/gate.ts";
 import { resolveOffer } from "../rules/open-offer.ts";
 import type { Catalogue, PlannedRollout } from "../rules/plan.ts";
@@ -43,6 +51,10 @@ const recordEveryMs = 5_000;
 
 type Handlers = ServiceImpl<typeof UpdateService>;
 
+/** Null for a component that nothing is offered for. */
+const reportOf = ({ component, ...report }: UpdateReport): Report | null =>
+  isComponent(component) ? { ...report, component } : null;
+
 /** Update decisions: gateways call for agents, users read the decision and may request an update. */
 export function updateService(deps: UpdateDeps): ServiceImpl<typeof UpdateService> {
   return { ...decisions(deps), ...plans(deps) };
@@ -58,7 +70,7 @@ function decisions(deps: UpdateDeps): Pick<Handlers, "decide" | "getDecision"> {
       }
       const questions = devices.map(({ device, report }) => ({
         device: deviceOf(device as DeviceFacts),
-        report: report ?? null,
+        report: report ? reportOf(report) : null,
       }));
       const { answers, epoch } = await decideForDevices(deps, questions);
       return {

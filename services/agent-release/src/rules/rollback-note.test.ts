@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { generateNoteKey, noteKeys, signNote, uuidv7 } from "@muster/kit";
-import { openRollbackNote, refusalOfNote } from "./rollback-note.ts";
+import { openRollbackNote, type Rollback, refusalOfNote } from "./rollback-note.ts";
 
 const { signer } = noteKeys(generateNoteKey("releases"));
 const now = new Date("2024-02-29T12:00:00Z");
@@ -24,7 +24,7 @@ describe("a rollback note", () => {
     expect(() => openRollbackNote(text, [signer])).toThrow(reason);
   });
 
-  it.each([
+  it.each<[string, object, Partial<Rollback>, string | null]>([
     ["permits its version", {}, {}, null],
     ["permits its organization", { scope: orgId }, {}, null],
     ["is not for another organization", { scope: uuidv7() }, {}, "is for another organization"],
@@ -33,7 +33,7 @@ describe("a rollback note", () => {
     ["is not for another version", {}, { version: "1.1.0" }, "is for agent 1.2.0"],
     ["ends at its time", { expires: "2024-02-29T12:00:00Z" }, {}, "has expired"],
   ])("%s", (_, change, of, reason) => {
-    const against = { component: "agent", version: "1.2.0", orgId, now, ...of };
+    const against: Rollback = { component: "agent", version: "1.2.0", orgId, now, ...of };
     expect(refusalOfNote(openRollbackNote(note(change), [signer]), against)).toBe(reason);
   });
 });

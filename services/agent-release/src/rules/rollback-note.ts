@@ -1,6 +1,6 @@
 import { NoteError, type NoteVerifier, openNote } from "@muster/kit";
 import { z } from "zod";
-import { components } from "./component.ts";
+import { type Component, components } from "./component.ts";
 import { ManifestError, manifestMax } from "./manifest.ts";
 import { parseVersion } from "./version.ts";
 
@@ -38,7 +38,7 @@ export function openRollbackNote(text: string, keys: readonly NoteVerifier[]): R
 }
 
 /** What a note is checked against. */
-export type Rollback = { component: string; version: string; orgId: string | null; now: Date };
+export type Rollback = { component: Component; version: string; orgId: string | null; now: Date };
 
 /** Why a note does not permit this; null when it does. */
 export function refusalOfNote(note: RollbackNote, { component, version, orgId, now }: Rollback): string | null {

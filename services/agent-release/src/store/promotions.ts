@@ -37,7 +37,7 @@ export async function setPromotion(
 
 /** Component to promoted version. */
 export async function promotedVersions(tx: Tx): Promise<Record<string, string>> {
-  const rows = await tx.query<{ component: string; version: string }>(sql`
+  const rows = await tx.query<{ component: Component; version: string }>(sql`
     SELECT p.component, r.version FROM promotion p JOIN release r ON r.id = p.release_id`);
   return Object.fromEntries(rows.map(({ component, version }) => [component, version]));
 }

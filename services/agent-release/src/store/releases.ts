@@ -60,7 +60,7 @@ export async function insertRelease(
 }
 
 /** The releases of a version, agent first; locked until the end of the transaction. */
-export function lockReleasesOf(tx: Tx, version: string, component: string | null): Promise<ReleaseRow[]> {
+export function lockReleasesOf(tx: Tx, version: string, component: Component | null): Promise<ReleaseRow[]> {
   return tx.query<ReleaseRow>(sql`
     SELECT ${columns} FROM release
     WHERE version = ${version} AND (${component}::text IS NULL OR component = ${component}::text)
@@ -151,7 +151,7 @@ const listedColumns = sql`t.*,
 export function listReleases(
   db: Database,
   who: CallContext,
-  component: string,
+  component: Component | "",
   page: Page,
 ): Promise<ListPage<ListedRelease>> {
   const where = component === "" ? sql`true` : sql`t.component = ${component}`;
