@@ -1,30 +1,21 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { AppError, type Logger, uuidv7, withSpan } from "@muster/kit";
-import { toAppError } from "@muster/rpc";
-import { EdgeError, unavailable } from "../errors.ts";
-import { acceptedRequestId, createHeaderReader, requestIdOf } from "../request/headers.ts";
-import { Answered, Rendered, Streamed } from "../route/reply.ts";
+import { AppError, uuidv7, withSpan } from "@muster/kit";
+import { EdgeError } from "../errors.ts";
+import { acceptedRequestId, createHeaderReader } from "../request/headers.ts";
 import { deadlinesMs, type Route } from "../route/route.ts";
-import { isStillSending } from "./body.ts";
 import { handleBrokenRequests } from "./broken-requests.ts";
-import { mayCompress, takesGzip, varying } from "./compression.ts";
 import { boundConnections } from "./connections.ts";
 import { createCors } from "./cors.ts";
-import { formedError } from "./error-form.ts";
-import { beginExchange, type Exchange, type ExchangeOptions } from "./exchange.ts";
+import { beginExchange } from "./exchange.ts";
 import { type NewestRequests, trackNewestRequests } from "./newest-requests.ts";
 import { createObserver } from "./observe.ts";
-import { ownRefusal } from "./own-refusal.ts";
 import type { Pages } from "./pages.ts";
-import { publicError } from "./public-error.ts";
-import { rateLines } from "./rate-headers.ts";
-import { cachingOf, joined, privacyOf } from "./reply-lines.ts";
+import { type Answering, type ReplyOptions, ReplyWriter } from "./reply-writer.ts";
 import { endRequestSpan, type RequestSpan, startRequestSpan } from "./request-span.ts";
-import { buildRouteTable, type Served } from "./route-table.ts";
+import { buildRouteTable } from "./route-table.ts";
 import { runRow } from "./run-row.ts";
-import { sendBare, sendStream, sendText } from "./send-reply.ts";
-import { networkOf, releaseSlots } from "./slots.ts";
+import { releaseSlots } from "./slots.ts";
 import { parseTarget } from "./target.ts";
 
 /** Bytes of request line and headers together. */
@@ -43,7 +34,7 @@ export type GatewayTimeouts = {
   checkMs: number;
 };
 
-export type GatewayOptions = ExchangeOptions & {
+export type GatewayOptions = ReplyOptions & {
   routes: readonly Route[];
   /** Handlers for paths that are not routes; the first that accepts the request serves it. */
   pages: readonly Pages[];
@@ -52,9 +43,6 @@ export type GatewayOptions = ExchangeOptions & {
   timeouts: GatewayTimeouts;
   /** Most open connections, agents' channels included; further ones are closed at once. */
   connectionsMax: number;
-  /** Each reply is checked against its row's schema; a difference is a 500. For tests. */
-  validateReplies: boolean;
-  log: Logger;
 };
 
 export type Gateway = {
@@ -64,18 +52,6 @@ export type Gateway = {
   listen(port: number, host: string): Promise<number>;
   /** Refuses new connections, lets requests in flight end, and closes the remaining connections after the grace. */
   close(graceMs: number): Promise<void>;
-};
-
-/** How far the answer to one request has come. */
-type Answering = {
-  readonly startedMs: number;
-  /** Null until the headers are read. */
-  requestId: string | null;
-  route: string;
-  served: Served | null;
-  exchange: Exchange | null;
-  corsLines: readonly string[] | null;
-  status: number;
 };
 
 /** The public HTTP server: rows straight on node:http, the fallback for the rest. */
@@ -90,6 +66,7 @@ class GatewayServer implements Gateway {
   readonly #readHeaders: ReturnType<typeof createHeaderReader>;
   readonly #cors: ReturnType<typeof createCors>;
   readonly #observer: ReturnType<typeof createObserver>;
+  readonly #replies: ReplyWriter;
   readonly #publicUrl: URL;
   readonly server: ReturnType<typeof createServer>;
   readonly newestRequests: ReturnType<typeof trackNewestRequests>;
@@ -102,6 +79,7 @@ class GatewayServer implements Gateway {
     this.#readHeaders = createHeaderReader(options.edgeAddressHeader);
     this.#cors = createCors(options.corsOrigins);
     this.#observer = createObserver(this.#log);
+    this.#replies = new ReplyWriter(options);
     this.#publicUrl = new URL(options.deps.publicUrl);
     this.server = createServer(
       {
@@ -151,7 +129,7 @@ class GatewayServer implements Gateway {
       await this.#answer(request, response, answer);
     } catch (thrown) {
       error = thrown;
-      await this.#answerError(request, response, answer, thrown);
+      await this.#replies.sendRefusal(request, response, answer, thrown);
     } finally {
       const { route, status, requestId, exchange } = answer;
       if (exchange !== null) releaseSlots(this.#options, exchange);
@@ -187,7 +165,7 @@ class GatewayServer implements Gateway {
     const { query } = target;
     const exchange = beginExchange({ request, response, inbound, served, rawParams, query, requestId, startedMs });
     answer.exchange = exchange;
-    await this.#sendReply(exchange, await runRow(this.#options, exchange), answer);
+    await this.#replies.send(exchange, await runRow(this.#options, exchange), answer);
   }
 
   async #sendPage(
@@ -204,119 +182,12 @@ class GatewayServer implements Gateway {
     answer.status = await runFallback(page.handler, request, response);
   }
 
-  async #sendReply(exchange: Exchange, result: unknown, answer: Answering): Promise<void> {
-    const { response, requestId, served, rate } = exchange;
-    const answered = result instanceof Answered ? result : null;
-    if (answered !== null) checkAnswer(served.row, answered);
-    const status = answered?.status ?? served.row.status ?? 200;
-    answer.status = status;
-    const body = answered === null ? result : answered.body;
-    const lines = joined(answered?.lines ?? null, rate && rateLines(rate), answer.corsLines);
-    if (answered !== null && body === null) {
-      const privacy = privacyOf(served.row, cachingOf(answered.lines));
-      sendBare(response, status, requestId, joined(privacy, lines, this.#closing()));
-    } else if (body instanceof Streamed) {
-      const own = cachingOf(body.lines) ?? (answered && cachingOf(answered.lines));
-      const all = joined(privacyOf(served.row, own), lines, this.#closing());
-      await sendStream(response, status, requestId, body, all, this.#options.timeouts.stalledMs);
-    } else await this.#sendResult(exchange, status, body, lines);
-  }
-
-  async #answerError(
-    request: IncomingMessage,
-    response: ServerResponse,
-    answer: Answering,
-    thrown: unknown,
-  ): Promise<void> {
-    const { exchange, served, requestId, corsLines } = answer;
-    const lines = joined(exchange?.rate ? rateLines(exchange.rate) : null, corsLines);
-    if (exchange !== null) {
-      // A refused body may still arrive for a while: it holds no slot.
-      releaseSlots(this.#options, exchange);
-      if (isTooLarge(thrown) && isStillSending(request)) {
-        await this.#options.bodies.receive(request, networkOf(this.#options, exchange), 0).catch(() => undefined);
-      }
-    }
-    const own = exchange === null ? null : await ownRefusal(this.#options, exchange, thrown);
-    answer.status =
-      exchange === null || own === null
-        ? this.#sendError(request, response, served, requestId, thrown, lines)
-        : this.#sendOwnRefusal(exchange, own, thrown, lines);
-  }
-
-  async #sendResult(
-    { response, inbound, requestId, served: { row } }: Exchange,
-    status: number,
-    result: unknown,
-    moreLines: readonly string[] | null,
-  ): Promise<void> {
-    if (this.#options.validateReplies) checkReply(row, result);
-    const rendered = result instanceof Rendered ? result : new Rendered(JSON.stringify(result));
-    const lines = privacyOf(row, row.noStore ? null : rendered.cacheControl);
-    const { text, contentType } = rendered;
-    const isLong = mayCompress(row, text);
-    const isGzip = isLong && takesGzip(inbound.acceptEncoding);
-    const body = isGzip ? await rendered.gzipped() : text;
-    const coding = isLong ? varying(isGzip) : null;
-    sendText(response, status, requestId, body, contentType, joined(lines, coding, moreLines, this.#closing()));
-  }
-
-  /** A redirect in place of an error body; a failure of the gateway is logged, since the status does not show it. */
-  #sendOwnRefusal(
-    { request, response, requestId, served: { row, route } }: Exchange,
-    { status, lines }: Answered,
-    thrown: unknown,
-    moreLines: readonly string[] | null,
-  ): number {
-    const { code } = publicError(thrown);
-    if (code === "internal") this.#log.error({ requestId, route, err: thrown }, "request failed");
-    sendBare(
-      response,
-      status,
-      requestId,
-      joined(privacyOf(row, null), lines, moreLines, this.#connectionLines(request, code)),
-    );
-    return status;
-  }
-
-  #sendError(
-    request: IncomingMessage,
-    response: ServerResponse,
-    served: Served | null,
-    existingId: string | null,
-    thrown: unknown,
-    moreLines: readonly string[] | null,
-  ): number {
-    const requestId = existingId ?? requestIdOf(request.rawHeaders) ?? uuidv7();
-    const failed = {
-      target: request.url ?? "",
-      row: served?.row ?? null,
-      contentType: request.headers["content-type"] ?? null,
-    };
-    const reply = formedError(failed, whileStopping(thrown, this.#options.draining()), requestId);
-    const privacy = served === null ? null : privacyOf(served.row, null);
-    if (privacy !== null) reply.headers.push(...privacy);
-    const lines = joined(reply.headers, moreLines, this.#connectionLines(request, reply.code));
-    sendText(response, reply.status, requestId, reply.body, reply.contentType, lines);
-    return reply.status;
-  }
-
   readonly #serve: RequestListener = (request, response) => {
     this.#traced(request, response).catch((err: unknown) => {
       this.#log.error({ err }, "reply could not be written");
       response.destroy();
     });
   };
-
-  #closing() {
-    return this.#options.draining() ? closeIt : null;
-  }
-
-  /** After a refusal the rest of a body would be read as the next request, or for ever. */
-  #connectionLines(request: IncomingMessage, code: string) {
-    const unread = !request.complete && (request.headers.expect !== undefined || givesUpBody.has(code));
-    return unread ? closeIt : this.#closing();
-  }
 
   readonly listen = (port: number, host: string): Promise<number> => {
     return new Promise((resolve, reject) => {
@@ -340,27 +211,6 @@ class GatewayServer implements Gateway {
   };
 }
 
-/**
- * A dependency may already have stopped while the process stops: an unexpected error is then no bug, and another
- * gateway serves the retry.
- */
-function whileStopping(thrown: unknown, stopping: boolean): unknown {
-  const isUnexpected = !(thrown instanceof EdgeError) && toAppError(thrown).code === "internal";
-  if (!stopping || !isUnexpected) return thrown;
-  return unavailable(thrown);
-}
-
-const givesUpBody: ReadonlySet<string> = new Set(["payload_too_large", "request_timeout"]);
-const isTooLarge = (thrown: unknown) => thrown instanceof EdgeError && thrown.code === "payload_too_large";
-const closeIt: readonly string[] = ["Connection", "close"];
-
-/** A status that the row does not name is a bug of the gateway: the document would not hold it. */
-function checkAnswer(row: Route, { status }: Answered): void {
-  if (status !== (row.status ?? 200) && row.answers?.[status] === undefined) {
-    throw new Error(`${row.method} ${row.path} answers ${status}, which its row does not name`);
-  }
-}
-
 function sendEmpty(response: ServerResponse, status: number, requestId: string, lines: readonly string[]): void {
   response.writeHead(status, ["X-Request-Id", requestId, ...lines]);
   response.end();
@@ -376,11 +226,4 @@ function runFallback(handler: RequestListener, request: IncomingMessage, respons
     response.once("close", () => resolve(response.statusCode));
     handler(request, response);
   });
-}
-
-function checkReply(row: Route, result: unknown): void {
-  const value: unknown = result instanceof Rendered ? JSON.parse(result.text) : result;
-  const parsed = row.reply.safeParse(value);
-  if (!parsed.success)
-    throw new Error(`reply of ${row.method} ${row.path} does not fit its schema: ${parsed.error.message}`);
 }
