@@ -1,9 +1,10 @@
 import type { Cluster } from "../support/cluster.ts";
 import { deviation } from "../support/documented.ts";
 import { bodyOf, type Ingredients, queryOf } from "./bodies.ts";
-import { type Cell, homeOf } from "./cells.ts";
+import type { Cell } from "./cells.ts";
 import type { Makers } from "./makers.ts";
 import { type Actor, hasAccess, type Kind, type State, type Target } from "./model.ts";
+import { homeOf } from "./outcomes.ts";
 import { pathOf, type Subject } from "./subjects.ts";
 import type { World } from "./targets.ts";
 
