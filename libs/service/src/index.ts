@@ -1,5 +1,6 @@
 export { type AttentionRow, type AttentionSource, attentionService } from "./attention.ts";
 export { type AuditFact, auditEvent, auditPartition } from "./audit-event.ts";
+export { changesBetween } from "./changes.ts";
 export { encryptionKeys, encryptionSettings } from "./encryption-keys.ts";
 export {
   requireMfa,

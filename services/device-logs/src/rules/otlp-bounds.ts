@@ -47,7 +47,7 @@ function readMessage(desc: DescMessage, reading: Reading, end: number, depth: nu
   const { bytes, reader, bounds } = reading;
   bounds.enter(depth);
   if (desc === LogRecordSchema) bounds.addRecords(1);
-  const fields = fieldsOf(desc);
+  const fields = fieldsByNumber(desc);
   while (reader.pos < end) {
     const [number, wireType] = reader.tag();
     const field = fields.get(number);
@@ -66,7 +66,7 @@ function readMessage(desc: DescMessage, reading: Reading, end: number, depth: nu
 
 const byNumber = new Map<DescMessage, ReadonlyMap<number, DescField>>();
 
-function fieldsOf(desc: DescMessage): ReadonlyMap<number, DescField> {
+function fieldsByNumber(desc: DescMessage): ReadonlyMap<number, DescField> {
   const found = byNumber.get(desc) ?? new Map(desc.fields.map((field) => [field.number, field]));
   byNumber.set(desc, found);
   return found;

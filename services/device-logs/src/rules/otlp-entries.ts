@@ -54,7 +54,7 @@ function add(made: OtlpEntries, { entry, problem }: Entry): void {
 
 function entryOf(record: LogRecord, { component, origin, arrival, textOf }: Context): Entry {
   const field = new FieldReader(JSON.stringify);
-  const fieldsJson = fieldsOf(record, origin, textOf);
+  const fieldsJson = fieldsJsonOf(record, origin, textOf);
   if (fieldsJson !== null && fieldsJson.length > maxObjectLength) {
     field.note("attributes", `At most ${maxObjectLength} characters of JSON, with those of resource and scope`);
   }
@@ -105,7 +105,7 @@ function originJson(resource: Resource | undefined, scope: InstrumentationScope 
   return [...members, `"scope":${JSON.stringify(named).slice(0, -1)}${attributes}}`];
 }
 
-function fieldsOf(record: LogRecord, origin: readonly string[], textOf: TextOf): string | null {
+function fieldsJsonOf(record: LogRecord, origin: readonly string[], textOf: TextOf): string | null {
   const members: string[] = [];
   if (record.attributes.length > 0) members.push(`"attributes":${attributesJson(record.attributes, textOf)}`);
   if (record.severityText !== "") members.push(`"severityText":${JSON.stringify(textOf(record.severityText))}`);

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import type { Tx } from "@muster/db";
 import type { Caller, RequestMeta } from "@muster/kit";
 import { auditEvent } from "@muster/service";
@@ -45,10 +44,3 @@ export const visibleKeyFields = (row: ApiKeyRow) => ({
   expiresAt: row.expires_at?.toISOString() ?? null,
   allowedIps: row.allowed_ips,
 });
-
-/** Names of the fields that differ, and their values before and after. */
-export function changesBetween(before: Record<string, unknown>, after: Record<string, unknown>) {
-  const changedFields = Object.keys(after).filter((field) => !isDeepStrictEqual(before[field], after[field]));
-  const only = (of: Record<string, unknown>) => Object.fromEntries(changedFields.map((field) => [field, of[field]]));
-  return { changedFields, changes: { before: only(before), after: only(after) } };
-}

@@ -1,8 +1,8 @@
 import type { Tx } from "@muster/db";
 import type { Caller, RequestMeta } from "@muster/kit";
+import { changesBetween } from "@muster/service";
 import type { UserRow } from "../store/users.ts";
 import { userEvent } from "./audit.ts";
-import { changesBetween } from "./key-facts.ts";
 
 type Who = { caller: Caller; meta: RequestMeta };
 

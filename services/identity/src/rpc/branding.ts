@@ -4,9 +4,8 @@ import { AppError, type CallContext } from "@muster/kit";
 import type { BrandingService } from "@muster/proto/muster/identity/v1/branding_pb";
 import { LoginBrandingSchema } from "@muster/proto/muster/identity/v1/sso_login_pb";
 import { callContext } from "@muster/rpc";
-import { auditEvent, requirePermission, requireScope, requireUser } from "@muster/service";
+import { auditEvent, changesBetween, requirePermission, requireScope, requireUser } from "@muster/service";
 import type { RoleDeps } from "../deps.ts";
-import { changesBetween } from "../emits/key-facts.ts";
 import { type Branding, newBranding } from "../rules/sso/branding.ts";
 import { findBranding, putBranding } from "../store/sso/branding.ts";
 

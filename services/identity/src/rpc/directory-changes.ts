@@ -3,14 +3,13 @@ import type { Tx } from "@muster/db";
 import { AppError, type CallContext, systemCaller, uuidv7, validationError } from "@muster/kit";
 import { DirectoryService } from "@muster/proto/muster/identity/v1/directory_pb";
 import { callContext } from "@muster/rpc";
-import { checkedBefore, idempotentTx } from "@muster/service";
+import { changesBetween, checkedBefore, idempotentTx } from "@muster/service";
 import { serializedByPartner } from "../commands/administer.ts";
 import { asDirectory } from "../commands/directory/client.ts";
 import { applyOrDefer, rolesApplied } from "../commands/directory/pending-roles.ts";
 import { newOwner } from "../commands/sso/owner.ts";
 import type { KeyDeps } from "../deps.ts";
 import { recordDirectory, visibleDirectoryFields } from "../emits/directory-facts.ts";
-import { changesBetween } from "../emits/key-facts.ts";
 import type { DirectoryRow } from "../rules/directory/directory.ts";
 import { type DirectoryFields, directoryChange, newDirectoryFields } from "../rules/directory/directory-fields.ts";
 import { ownerOf } from "../rules/owner.ts";
@@ -142,14 +141,14 @@ async function writeFields(tx: Tx, context: CallContext, seen: DirectoryRow, { l
   const { defaultRoleId, providerId } = fields;
   const savedBy = defaultRoleId === null ? null : context.caller.actor.id;
   const defaultRoleBy = defaultRoleId === undefined ? before.default_role_by : savedBy;
-  const row = await writeDirectory(tx, seen.id, { ...fieldsOf(before), ...fields, defaultRoleBy }, at);
+  const row = await writeDirectory(tx, seen.id, { ...directoryFields(before), ...fields, defaultRoleBy }, at);
   const details = changesBetween(visibleDirectoryFields(before), visibleDirectoryFields(row));
   recordDirectory(tx, context, row, "directory.update", details, at);
   const users = defaultRoleId === undefined && providerId === undefined ? [] : await managedUserIds(tx, seen.id);
   return { row, applied: await applyOrDefer(tx, asDirectory(context, row), row, users, "mapping", at) };
 }
 
-const fieldsOf = (row: DirectoryRow): DirectoryFields => ({
+const directoryFields = (row: DirectoryRow): DirectoryFields => ({
   name: row.name,
   preset: row.preset,
   providerId: row.provider_id,

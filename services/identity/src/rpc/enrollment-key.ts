@@ -9,10 +9,10 @@ import {
   EnrollmentKeyService,
 } from "@muster/proto/muster/identity/v1/enrollment_key_pb";
 import { callContext } from "@muster/rpc";
-import { checkedBefore, idempotentTx, siteRestricted } from "@muster/service";
+import { changesBetween, checkedBefore, idempotentTx, siteRestricted } from "@muster/service";
 import { organizationInScope } from "../commands/tenant-in-scope.ts";
 import type { EnrollmentKeyDeps, KeyDeps } from "../deps.ts";
-import { changesBetween, recordFact } from "../emits/key-facts.ts";
+import { recordFact } from "../emits/key-facts.ts";
 import { newEnrollmentFields, newEnrollmentKey, rotatedEnrollmentFields } from "../rules/enrollment-key.ts";
 import {
   deleteEnrollmentKey,

@@ -5,11 +5,17 @@ import type { Tx } from "@muster/db";
 import { AppError, type CallContext, clampPage, isUuid, type Permission, uuidv7 } from "@muster/kit";
 import { type Role, RoleSchema, RoleService } from "@muster/proto/muster/identity/v1/role_pb";
 import { callContext } from "@muster/rpc";
-import { idempotentTx, requireMfa, requirePermission, requireUser, requireWholeOrganization } from "@muster/service";
+import {
+  changesBetween,
+  idempotentTx,
+  requireMfa,
+  requirePermission,
+  requireUser,
+  requireWholeOrganization,
+} from "@muster/service";
 import { actingNow, administration, serializedByPartner } from "../commands/administer.ts";
 import type { RoleDeps } from "../deps.ts";
 import { appliedEverywhere } from "../emits/applied-everywhere.ts";
-import { changesBetween } from "../emits/key-facts.ts";
 import { recordRole, roleChanged, visibleRoleFields } from "../emits/role-facts.ts";
 import { grantable } from "../rules/catalogue.ts";
 import { requireAdministrator } from "../rules/delegation.ts";

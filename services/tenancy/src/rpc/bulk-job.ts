@@ -2,7 +2,7 @@ import { create, fromJson, type JsonValue, toJson } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import type { Database, Tx } from "@muster/db";
-import { AppError, type CallContext, clampPage, isUuid, uuidv7 } from "@muster/kit";
+import { AppError, type CallContext, clampPage, fieldsOf, isUuid, uuidv7 } from "@muster/kit";
 import {
   type DeviceBulkJob,
   DeviceBulkJobSchema,
@@ -13,7 +13,7 @@ import { callContext, toClaims } from "@muster/rpc";
 import { auditEvent, idempotentTx, requireOrganization, requirePermission } from "@muster/service";
 import { bulkChange, bulkDevicesMax, endsDevices, openJobsMax, requireExpected } from "../rules/bulk-job.ts";
 import type { DeviceFields } from "../rules/device.ts";
-import { checks, isObject } from "../rules/fields.ts";
+import { checks } from "../rules/fields.ts";
 import { requireAllSites } from "../rules/guards.ts";
 import { bulkJobNotFound, organizationNotFound } from "../rules/refusals.ts";
 import {
@@ -63,7 +63,7 @@ function jobCreation({ db, now }: Deps): Pick<Handlers, "createDeviceBulkJob"> {
         const stored = toJson(ListDevicesRequestSchema, create(ListDevicesRequestSchema, shown));
         const job = {
           ...{ id: uuidv7(at.getTime()), tenant, createdBy: context.caller.actor.id, deviceIds },
-          ...{ caller: toClaims(context.caller), meta: clientOf(context), filter: isObject(stored) ? stored : {} },
+          ...{ caller: toClaims(context.caller), meta: clientOf(context), filter: fieldsOf(stored) },
           ...{ action: wanted.action, change: wanted.change },
         };
         const row = await insertBulkJob(tx, job, at);

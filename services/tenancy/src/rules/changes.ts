@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { isObject } from "./fields.ts";
+import { fieldsOf, hasFields } from "@muster/kit";
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -13,8 +13,8 @@ export function changesBetween(before: Values, after: Values): Changes {
     Object.fromEntries(
       differing.map((field) => {
         const value = of[field];
-        if (field !== "settings" || !isObject(value)) return [field, value];
-        const keys = keysThatDiffer(value, isObject(other[field]) ? other[field] : {});
+        if (field !== "settings" || !hasFields(value)) return [field, value];
+        const keys = keysThatDiffer(value, fieldsOf(other[field]));
         return [
           field,
           Object.fromEntries(keys.filter((key) => Object.hasOwn(value, key)).map((key) => [key, value[key]])),

@@ -1,4 +1,12 @@
-import { type FieldErrors, isTimezone, longerThan, nameError, textError, validationError } from "@muster/kit";
+import {
+  type FieldErrors,
+  hasFields,
+  isTimezone,
+  longerThan,
+  nameError,
+  textError,
+  validationError,
+} from "@muster/kit";
 
 /** Bytes of a free-form object as JSON. */
 export const maxObjectBytes = 64 * 1024;
@@ -6,7 +14,7 @@ const maxDepth = 32;
 // The unreserved characters of RFC 3986, beginning with a letter or digit: never "." or "..".
 const slugPattern = /^[A-Za-z0-9][A-Za-z0-9._~-]*$/;
 
-export type JsonObject = Record<string, unknown>;
+export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Collects one text per bad field; `done` throws `validation_failed` when there is any. */
 export type Checks = {
@@ -108,12 +116,8 @@ function parseObject(json: string): JsonObject | string {
   } catch {
     return "Not JSON";
   }
-  if (!isObject(value)) return "Must be an object";
+  if (!hasFields(value)) return "Must be an object";
   return valueProblem(value, 1) ?? value;
-}
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Why PostgreSQL could not keep a value, or why we would not. */

@@ -1,5 +1,5 @@
 import { AppError, type Caller } from "@muster/kit";
-import { type Checks, checks, isObject, type JsonObject, jsonBytes } from "./fields.ts";
+import { type Checks, checks, type JsonObject, jsonBytes } from "./fields.ts";
 
 /** Views of one user, and views shared in one tenant. */
 export const maxViews = 500;
@@ -68,7 +68,7 @@ function queryField(json: string, check: Checks): JsonObject {
   const query = check.object("query", json);
   const isText = (value: unknown) => typeof value === "string";
   const isFit = (value: unknown) => isText(value) || (Array.isArray(value) && value.every(isText));
-  if (!isObject(query) || !Object.values(query).every(isFit)) check.fail("query", "Texts, or lists of texts");
+  if (!Object.values(query).every(isFit)) check.fail("query", "Texts, or lists of texts");
   else if (jsonBytes(query) > maxQueryBytes) check.fail("query", `At most ${maxQueryBytes} bytes of JSON`);
   return query;
 }

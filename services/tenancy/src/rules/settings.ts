@@ -1,4 +1,5 @@
-import { type Checks, isObject, type JsonObject, jsonBytes, maxObjectBytes } from "./fields.ts";
+import { fieldsOf, hasFields } from "@muster/kit";
+import { type Checks, type JsonObject, jsonBytes, maxObjectBytes } from "./fields.ts";
 
 const dateFormats = ["MM/DD/YYYY", "DD/MM/YYYY", "YYYY-MM-DD"] as const;
 const timeFormats = ["12h", "24h"] as const;
@@ -42,7 +43,7 @@ export function checkPartnerSettings(patch: JsonObject, field: string, check: Ch
  */
 export function mergeSettings(stored: JsonObject, patch: JsonObject, field: string, check: Checks): JsonObject {
   const merged = merge(stored, patch, (key, value, old) =>
-    dotted.has(key) && isObject(value) && isObject(old) ? merge(old, value, (_key, inner) => inner) : value,
+    dotted.has(key) && hasFields(value) && hasFields(old) ? merge(old, value, (_key, inner) => inner) : value,
   );
   if (jsonBytes(merged) > maxObjectBytes) check.fail(field, `At most ${maxObjectBytes} bytes of JSON`);
   return merged;
@@ -63,14 +64,14 @@ function merge(
 
 /** A dotted key that is new: null inside it removes nothing and is not stored. */
 function withoutNulls(value: unknown, applies: boolean): unknown {
-  if (!applies || !isObject(value)) return value;
+  if (!applies || !hasFields(value)) return value;
   return Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== null));
 }
 
 function checkDay(day: string, value: unknown, field: string, check: Checks): void {
   if (!days.test(day)) check.fail(field, "Not a day of the week");
-  const schedule = isObject(value) ? value : {};
-  if (!isObject(value)) check.fail(field, "Must be an object with start and end");
+  const schedule = fieldsOf(value);
+  if (!hasFields(value)) check.fail(field, "Must be an object with start and end");
   for (const key of ["start", "end"]) {
     const time = schedule[key];
     if (typeof time !== "string" || !clock.test(time)) check.fail(`${field}.${key}`, "A time of day such as 09:00");
@@ -81,12 +82,10 @@ function checkDay(day: string, value: unknown, field: string, check: Checks): vo
 }
 
 function oneOf(value: unknown, allowed: readonly string[], field: string, check: Checks): void {
-  if (value != null && !allowed.includes(value as string)) check.fail(field, `One of ${allowed.join(", ")}`);
+  if (value != null && !allowed.some((each) => each === value)) check.fail(field, `One of ${allowed.join(", ")}`);
 }
 
 function objectAt(value: unknown, field: string, check: Checks): JsonObject {
-  if (value == null) return {};
-  if (isObject(value)) return value;
-  check.fail(field, "Must be an object");
-  return {};
+  if (value != null && !hasFields(value)) check.fail(field, "Must be an object");
+  return fieldsOf(value);
 }

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
@@ -11,7 +10,7 @@ import {
   EventTypeService,
 } from "@muster/proto/muster/webhook/v1/event_type_pb";
 import { callContext } from "@muster/rpc";
-import { auditEvent, checkedBefore, idempotentTx, type TenantReader } from "@muster/service";
+import { auditEvent, changesBetween, checkedBefore, idempotentTx, type TenantReader } from "@muster/service";
 import type { Schemas } from "../commands/slow-schemas.ts";
 import { changeEventType, type EventTypeFields, newEventType } from "../rules/event-type.ts";
 import {
@@ -56,7 +55,7 @@ export function eventTypeService(deps: EventTypeDeps): ServiceImpl<typeof EventT
             facts: { limit },
           });
         }
-        const details = { changes: { before: {}, after: fieldsOf(row) } };
+        const details = { changes: { before: {}, after: eventTypeFields(row) } };
         record(tx, context, row, "webhook_event_type.create", details, at);
         return { eventType: messageOf(row) };
       });
@@ -72,9 +71,9 @@ export function eventTypeService(deps: EventTypeDeps): ServiceImpl<typeof EventT
         const wanted = change ?? create(EventTypeChangeSchema);
         if (!stored) throw new AppError("event_type_not_found", "Event type not found");
         const compile = (json: string) => schemas.compile(orgId, json);
-        const fields = changeEventType(fieldsOf(stored), updateMask?.paths ?? [], wanted, compile);
+        const fields = changeEventType(eventTypeFields(stored), updateMask?.paths ?? [], wanted, compile);
         const row = await updateEventType(tx, stored.id, fields, at);
-        record(tx, context, row, "webhook_event_type.update", changesOf(fieldsOf(stored), fields), at);
+        record(tx, context, row, "webhook_event_type.update", changesBetween(eventTypeFields(stored), fields), at);
         return row;
       });
       return { eventType: messageOf(updated) };
@@ -89,16 +88,8 @@ export function eventTypeService(deps: EventTypeDeps): ServiceImpl<typeof EventT
   };
 }
 
-function fieldsOf({ description, schema, version, example, archived }: EventTypeRow): EventTypeFields {
+function eventTypeFields({ description, schema, version, example, archived }: EventTypeRow): EventTypeFields {
   return { description, schema, version, example, archived };
-}
-
-function changesOf(before: EventTypeFields, after: EventTypeFields): Record<string, unknown> {
-  const names = (Object.keys(after) as (keyof EventTypeFields)[]).filter(
-    (name) => !isDeepStrictEqual(before[name], after[name]),
-  );
-  const pick = (of: EventTypeFields) => Object.fromEntries(names.map((name) => [name, of[name]]));
-  return { changedFields: names, changes: { before: pick(before), after: pick(after) } };
 }
 
 function messageOf(row: EventTypeRow): EventType {

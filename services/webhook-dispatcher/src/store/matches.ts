@@ -1,20 +1,11 @@
 import { plainArray, sql, type Tx } from "@muster/db";
 import { deliveryId } from "../rules/envelope.ts";
 import type { EventFilter } from "../rules/event-filter.ts";
-import type { Poster } from "../rules/poster.ts";
+import type { IntakeEvent } from "../rules/intake.ts";
 import { matchesType, subscribes } from "../rules/subscription.ts";
 
 /** `seq` is its position in the stream; 0 where that does not matter. */
-export type MatchedEvent = {
-  id: string;
-  orgId: string;
-  type: string;
-  occurredAt: Date;
-  body: string;
-  poster: Poster;
-  seq: number;
-  traceparent?: string | null;
-};
+export type MatchedEvent = IntakeEvent & { seq: number };
 export type Subscriber = {
   id: string;
   org_id: string;

@@ -1,5 +1,5 @@
 import type { Tx } from "@muster/db";
-import { type CallContext, uuidv7 } from "@muster/kit";
+import { type CallContext, hasFields, uuidv7 } from "@muster/kit";
 import { auditEvent } from "@muster/service";
 import { groupResource, readDocument, requireComplete, type ScimDocument } from "../../rules/scim/document.ts";
 import { scimNotFound, scimTaken } from "../../rules/scim/errors.ts";
@@ -128,7 +128,7 @@ export async function removeScimGroup(
 }
 
 function readGroup(body: unknown): ScimDocument {
-  const withoutMembers = typeof body === "object" && body !== null && !Array.isArray(body) ? memberless(body) : body;
+  const withoutMembers = hasFields(body) ? memberless(body) : body;
   const document = readDocument(groupResource, withoutMembers);
   requireComplete(groupResource, document);
   return document;

@@ -1,9 +1,9 @@
 import type { Database, Tx } from "@muster/db";
 import { AppError, type CallContext, type Logger, uuidv7 } from "@muster/kit";
+import { changesBetween } from "@muster/service";
 import { appliedEverywhere } from "../../emits/applied-everywhere.ts";
 import { userEvent } from "../../emits/audit.ts";
 import { userChanged } from "../../emits/auth.ts";
-import { changesBetween } from "../../emits/key-facts.ts";
 import { type ClaimedAddress, checkInvitation, type Tenant } from "../../rules/address-owner.ts";
 import { ownerOf } from "../../rules/owner.ts";
 import { accountOf, type DirectoryAccount, emailsOf, placeholderEmail } from "../../rules/scim/account.ts";

@@ -1,6 +1,6 @@
-import { longerThan, nameError, nameMax } from "@muster/kit";
+import { fieldsOf, hasFields, longerThan, nameError, nameMax } from "@muster/kit";
 import { emailOf } from "../sso/claims.ts";
-import { isObject, type ScimDocument } from "./document.ts";
+import type { ScimDocument } from "./document.ts";
 import { enterpriseUrn } from "./schema.ts";
 
 /** What an account takes from a directory's document. */
@@ -24,7 +24,7 @@ export function accountOf(document: ScimDocument): DirectoryAccount {
 }
 
 function emailIn({ emails }: ScimDocument): string | null {
-  const all = Array.isArray(emails) ? emails.filter(isObject) : [];
+  const all = Array.isArray(emails) ? emails.filter(hasFields) : [];
   const chosen = all.find(({ primary }) => primary === true) ?? all.find(({ type }) => isWork(type)) ?? all[0];
   return emailOf(chosen?.value);
 }
@@ -33,15 +33,14 @@ const isWork = (type: unknown) => typeof type === "string" && type.toLowerCase()
 
 function nameIn(document: ScimDocument): string | null {
   const { displayName, userName } = document;
-  const name = isObject(document.name) ? document.name : {};
+  const name = fieldsOf(document.name);
   const parts = [name.givenName, name.familyName].map(textOf).filter((part) => part !== "");
   const candidates = [textOf(displayName), textOf(name.formatted), parts.join(" "), textOf(userName)];
   return candidates.map((text) => text.slice(0, nameMax)).find((text) => nameError(text) === null) ?? null;
 }
 
 function departmentIn(document: ScimDocument): string | null {
-  const extension = document[enterpriseUrn];
-  const department = isObject(extension) ? textOf(extension.department) : "";
+  const department = textOf(fieldsOf(document[enterpriseUrn]).department);
   return department === "" || longerThan(department, 255) || nameError(department) !== null ? null : department;
 }
 
@@ -52,6 +51,6 @@ export const placeholderEmail = (userId: string): string => `${userId}@directory
 
 /** Addresses for look-ups: all e-mails of the document, in lower case. */
 export function emailsOf({ emails }: ScimDocument): string[] {
-  const all = Array.isArray(emails) ? emails.filter(isObject) : [];
+  const all = Array.isArray(emails) ? emails.filter(hasFields) : [];
   return [...new Set(all.map(({ value }) => textOf(value).toLowerCase()).filter((value) => value !== ""))];
 }

@@ -1,4 +1,4 @@
-import { longerThan, storableText } from "@muster/kit";
+import { hasFields, longerThan, storableText } from "@muster/kit";
 import { scimInvalid } from "./errors.ts";
 import { type Attribute, attributeOf, externalId, type Resource, resources, type Schema } from "./schema.ts";
 
@@ -17,12 +17,12 @@ const documentMax = 65_536;
  * out. Throws `scim_invalid` (`invalidValue`, `invalidSyntax`).
  */
 export function readDocument(resource: Resource, body: unknown): ScimDocument {
-  if (!isObject(body)) throw scimInvalid("invalidSyntax", "The body must be a JSON object.");
+  if (!hasFields(body)) throw scimInvalid("invalidSyntax", "The body must be a JSON object.");
   const document = readComplex([...resource.schema.attributes, externalId], body, "");
   for (const extension of resource.extensions) {
     const sent = valueAt(body, extension.id);
     if (sent === undefined || sent === null) continue;
-    if (!isObject(sent)) throw scimInvalid("invalidValue", `"${extension.id}" must be an object.`);
+    if (!hasFields(sent)) throw scimInvalid("invalidValue", `"${extension.id}" must be an object.`);
     const read = readComplex(extension.attributes, sent, "");
     if (Object.keys(read).length > 0) document[extension.id] = read;
   }
@@ -59,7 +59,7 @@ function readOne(attribute: Attribute, value: unknown, label: string): unknown {
       const { subAttributes = [] } = attribute;
       // Entra sends the manager as a plain text, others the values of a list.
       const object = typeof value === "string" && attributeOf(subAttributes, "value") ? { value } : value;
-      if (!isObject(object)) throw scimInvalid("invalidValue", `"${label}" must be an object.`);
+      if (!hasFields(object)) throw scimInvalid("invalidValue", `"${label}" must be an object.`);
       const read = readComplex(subAttributes, object, `${label}.`);
       return Object.keys(read).length === 0 ? undefined : read;
     }
@@ -107,7 +107,7 @@ function unrepeated(values: readonly unknown[]): unknown[] {
 
 /** Of several primary values the last stays so: a client that adds one means it. */
 function onePrimary(values: readonly unknown[]): unknown[] {
-  const isPrimary = (value: unknown) => isObject(value) && value.primary === true;
+  const isPrimary = (value: unknown) => hasFields(value) && value.primary === true;
   const last = values.findLastIndex(isPrimary);
   return values.map((value, at) =>
     isPrimary(value) && at !== last ? { ...(value as ScimDocument), primary: false } : value,
@@ -120,10 +120,6 @@ export function valueAt(object: Record<string, unknown>, name: string): unknown 
   const wanted = name.toLowerCase();
   const found = Object.keys(object).find((key) => key.toLowerCase() === wanted);
   return found === undefined ? undefined : object[found];
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** The schema of a resource that a URN names, whatever its case. */

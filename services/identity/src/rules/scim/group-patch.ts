@@ -1,5 +1,5 @@
-import { isUuid } from "@muster/kit";
-import { isObject, requireComplete, type ScimDocument, schemaOf, valueAt } from "./document.ts";
+import { hasFields, isUuid } from "@muster/kit";
+import { requireComplete, type ScimDocument, schemaOf, valueAt } from "./document.ts";
 import { scimInvalid, shown } from "./errors.ts";
 import type { Filter } from "./filter.ts";
 import { applyPatch, type PatchOperation } from "./patch.ts";
@@ -16,7 +16,8 @@ export const memberIdsMax = 200_000;
 const { Group } = resources;
 
 /** The members of a posted group; empty when it has none. Throws `scim_invalid` (`invalidValue`, `noTarget`). */
-export const membersOf = (body: unknown): string[] => (isObject(body) ? memberIds(valueAt(body, "members") ?? []) : []);
+export const membersOf = (body: unknown): string[] =>
+  hasFields(body) ? memberIds(valueAt(body, "members") ?? []) : [];
 
 /** A group's document after a PATCH, and the changes of its members in their order. Throws `scim_invalid`. */
 export function changeGroup(before: ScimDocument, operations: readonly PatchOperation[]): GroupChange {
@@ -76,7 +77,7 @@ function idsOf(filter: Filter): string[] | null {
 
 function memberIds(value: unknown): string[] {
   const sent = Array.isArray(value) ? value : [value];
-  return sent.map((one) => requireId(isObject(one) ? valueAt(one, "value") : one));
+  return sent.map((one) => requireId(hasFields(one) ? valueAt(one, "value") : one));
 }
 
 /** An id that no user can have names nobody. */

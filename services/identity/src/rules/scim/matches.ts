@@ -1,4 +1,5 @@
-import { isObject, valueAt } from "./document.ts";
+import { hasFields } from "@muster/kit";
+import { valueAt } from "./document.ts";
 import type { Filter, FilterValue } from "./filter.ts";
 
 /** Whether one value of a list attribute matches a filter on its parts. Texts are compared without case. */
@@ -23,7 +24,7 @@ export function matchesValue(filter: Filter, value: unknown): boolean {
   }
 }
 
-const partOf = (value: unknown, name: string): unknown => (isObject(value) ? valueAt(value, name) : undefined);
+const partOf = (value: unknown, name: string): unknown => (hasFields(value) ? valueAt(value, name) : undefined);
 
 /** Case aside, and with "True" as true: clients write both. */
 const comparable = (value: unknown): string | null =>

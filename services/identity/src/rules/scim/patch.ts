@@ -1,12 +1,5 @@
-import {
-  isObject,
-  readDocument,
-  readValue,
-  requireComplete,
-  type ScimDocument,
-  schemaOf,
-  valueAt,
-} from "./document.ts";
+import { fieldsOf, hasFields } from "@muster/kit";
+import { readDocument, readValue, requireComplete, type ScimDocument, schemaOf, valueAt } from "./document.ts";
 import { scimInvalid, shown } from "./errors.ts";
 import { type Filter, type PatchPath, parsePatchPath } from "./filter.ts";
 import { equalities, matchesValue } from "./matches.ts";
@@ -27,7 +20,7 @@ const operationsMax = 1_000;
  * `scim_invalid` (`invalidSyntax`, `invalidPath`).
  */
 export function readOperations(body: unknown): PatchOperation[] {
-  const sent = isObject(body) ? valueAt(body, "Operations") : undefined;
+  const sent = hasFields(body) ? valueAt(body, "Operations") : undefined;
   if (!Array.isArray(sent)) throw scimInvalid("invalidSyntax", 'A PATCH needs "Operations", a list.');
   if (sent.length > operationsMax) {
     throw scimInvalid("tooMany", `A PATCH may have ${operationsMax} operations; send more in further requests.`);
@@ -36,7 +29,7 @@ export function readOperations(body: unknown): PatchOperation[] {
 }
 
 function readOperation(sent: unknown): PatchOperation[] {
-  if (!isObject(sent)) throw scimInvalid("invalidSyntax", "Each operation must be an object.");
+  if (!hasFields(sent)) throw scimInvalid("invalidSyntax", "Each operation must be an object.");
   const named = valueAt(sent, "op");
   const op = typeof named === "string" ? named.toLowerCase() : "";
   if (op !== "add" && op !== "replace" && op !== "remove") {
@@ -47,7 +40,7 @@ function readOperation(sent: unknown): PatchOperation[] {
   const value = valueAt(sent, "value");
   if (path.trim() !== "") return [{ op, path: parsePatchPath(path), pathText: path, value }];
   if (op === "remove") throw scimInvalid("noTarget", 'A "remove" needs a "path".');
-  if (!isObject(value)) throw scimInvalid("invalidValue", 'Without a "path", "value" must be an object.');
+  if (!hasFields(value)) throw scimInvalid("invalidValue", 'Without a "path", "value" must be an object.');
   // Names of members may be paths themselves: {"name.givenName": "Ada"}.
   return Object.entries(value)
     .filter(([name]) => !leftOut.includes(name.toLowerCase()))
@@ -124,7 +117,7 @@ function applyWhole(
     delete document[urn];
     return;
   }
-  if (!isObject(value)) throw scimInvalid("invalidValue", `"${shown(pathText)}" must be an object.`);
+  if (!hasFields(value)) throw scimInvalid("invalidValue", `"${shown(pathText)}" must be an object.`);
   for (const [name, one] of Object.entries(value)) {
     if (leftOut.includes(name.toLowerCase())) continue;
     const path = parsePatchPath(`${urn}:${name}`);
@@ -133,11 +126,9 @@ function applyWhole(
 }
 
 function extensionOf(document: ScimDocument, urn: string): ScimDocument {
-  const found = document[urn];
-  if (isObject(found)) return found;
-  const made: ScimDocument = {};
-  document[urn] = made;
-  return made;
+  const extension: ScimDocument = { ...fieldsOf(document[urn]) };
+  document[urn] = extension;
+  return extension;
 }
 
 function applyToOne(
@@ -151,11 +142,11 @@ function applyToOne(
   if (sub === null) {
     const read = op === "remove" ? undefined : readValue(attribute, value, name);
     if (read === undefined) delete at[name];
-    else at[name] = isObject(read) && isObject(at[name]) && op === "add" ? { ...at[name], ...read } : read;
+    else at[name] = hasFields(read) && hasFields(at[name]) && op === "add" ? { ...at[name], ...read } : read;
     return;
   }
   const part = partOf(attribute, sub, pathText);
-  const object = isObject(at[name]) ? at[name] : {};
+  const object: ScimDocument = { ...fieldsOf(at[name]) };
   const read = op === "remove" ? undefined : readValue(part, value, `${name}.${part.name}`);
   if (read === undefined) delete object[part.name];
   else object[part.name] = read;
@@ -197,7 +188,7 @@ function listAfter(
 
 /** Values of one list are the same when their `value` is, and they name no other type. */
 function isSame(one: unknown, other: unknown): boolean {
-  if (!isObject(one) || !isObject(other)) return one === other;
+  if (!hasFields(one) || !hasFields(other)) return one === other;
   if (one.value === undefined && other.value === undefined) return JSON.stringify(one) === JSON.stringify(other);
   return one.value === other.value && (other.type === undefined || one.type === other.type);
 }
@@ -221,7 +212,7 @@ function changedValues(
       return read === undefined ? without(one, part.name) : { ...(one as object), [part.name]: read };
     }
     const read = readValue({ ...attribute, ...single }, value, attribute.name);
-    return isObject(read) ? { ...(one as object), ...read } : read;
+    return hasFields(read) ? { ...(one as object), ...read } : read;
   };
   if (before.some(isMeant)) {
     const changed = before.map((one) => (isMeant(one) ? change(one) : one));
@@ -236,7 +227,7 @@ function changedValues(
 
 const madeBy = (filter: Filter | null) => (filter === null ? {} : equalities(filter));
 
-const isPrimary = (one: unknown) => isObject(one) && one.primary === true;
+const isPrimary = (one: unknown) => hasFields(one) && one.primary === true;
 
 const single = { multiValued: undefined } as unknown as { multiValued?: true };
 
@@ -250,7 +241,7 @@ function named({ subAttributes = [] }: Attribute, parts: Record<string, unknown>
 }
 
 function without(one: unknown, name: string): unknown {
-  if (!isObject(one)) return one;
+  if (!hasFields(one)) return one;
   const { [name]: _, ...rest } = one;
   return rest;
 }
