@@ -19,6 +19,7 @@ import type { z } from "zod";
 import { openSources, openStorage } from "./clients/open.ts";
 import { tenancyClient } from "./clients/tenancy.ts";
 import { cancelOfGone } from "./commands/cancel-attempts.ts";
+import { contactDue } from "./commands/contact-due.ts";
 import { createPlanMemory } from "./commands/plan-memory.ts";
 import { startSyncing } from "./commands/sync-releases.ts";
 import { migrations, service, settings, version } from "./config.ts";
@@ -86,6 +87,7 @@ await runService({
       db,
       log,
       now,
+      contactDue: contactDue(),
       plan,
       begin: tenancy.begin,
       end: tenancy.end,

@@ -3,7 +3,7 @@ import { counter, type Logger, systemCaller, uuidv7 } from "@muster/kit";
 import type { BeginUpdates, EndUpdates } from "../clients/tenancy.ts";
 import { service } from "../config.ts";
 import { platformOf } from "../rules/component.ts";
-import { type Decision, type PastAttempt, recheckMaxMs } from "../rules/gate.ts";
+import { type Decision, fullBudgetMs, type PastAttempt, recheckMaxMs } from "../rules/gate.ts";
 import { type OpenOffer, resolveOffer } from "../rules/open-offer.ts";
 import type { Device } from "../rules/plan.ts";
 import { waveOf } from "../rules/ring.ts";
@@ -37,6 +37,8 @@ export type DecideDeps = {
   db: Database;
   log: Logger;
   now: () => Date;
+  /** Whether the contact of a gateway is to be recorded with the next decisions. */
+  contactDue: () => boolean;
   plan: PlanMemory;
   begin: BeginUpdates;
   end: EndUpdates;
@@ -53,9 +55,6 @@ const decisions = counter(
   "Decisions of the gate, by component and rule.",
   ["component", "rule"],
 );
-
-const recordEveryMs = 5_000;
-let recordedAtMs = Number.NEGATIVE_INFINITY;
 
 /**
  * Decides for devices with a new heartbeat: moves their open attempts by their reports, takes back offers that the gate
@@ -99,10 +98,7 @@ type Wanted = { question: Question; attempt: NewAttempt; ended: boolean; note: s
 
 async function decideIn(tx: Tx, deps: DecideDeps, questions: readonly Question[]): Promise<Decided> {
   const now = deps.now();
-  if (performance.now() - recordedAtMs > recordEveryMs) {
-    recordedAtMs = performance.now();
-    await recordGatewayContact(tx);
-  }
+  if (deps.contactDue()) await recordGatewayContact(tx);
   const ids = questions.map(({ device }) => device.id);
   const partners = questions.map(({ device }) => device.partnerId);
   const [plan, rows, requests] = await Promise.all([
@@ -169,8 +165,6 @@ async function decideIn(tx: Tx, deps: DecideDeps, questions: readonly Question[]
   }
   return { answers, states, begins, epoch: plan.epoch };
 }
-
-const fullBudgetMs = 5_000;
 
 function answerOf(open: AttemptRow, offer: Offer | null, now: Date, intervalSeconds: number): Answer {
   return {

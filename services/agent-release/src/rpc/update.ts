@@ -14,6 +14,7 @@ import {
 import { callContext } from "@muster/rpc";
 import { requirePermission } from "@muster/service";
 import type { Tenancy } from "../clients/tenancy.ts";
+import { contactDue } from "../commands/contact-due.ts";
 import { type DecideDeps, decideForDevices, isOpen, openOf, pastOf } from "../commands/decide.ts";
 import type { Report } from "../commands/move-attempts.ts";
 import { budgetsFor } from "../commands/rollout-counts.ts";
@@ -47,7 +48,6 @@ export type UpdateDeps = DecideDeps & { db: Database; tenancy: Pick<Tenancy, "de
 const batchMax = 500;
 const changesMax = 1_000;
 const shownAttempts = 5;
-const recordEveryMs = 5_000;
 
 type Handlers = ServiceImpl<typeof UpdateService>;
 
@@ -151,13 +151,12 @@ function decisionMessage({ component, current, target, targetSource, rule, detai
 
 function plans(deps: UpdateDeps): Pick<Handlers, "listChanges" | "requestUpdate"> {
   const { db, now } = deps;
-  let recordedAtMs = Number.NEGATIVE_INFINITY;
+  const isDue = contactDue();
   return {
     async listChanges({ since }, handler) {
       requireGateway(callContext(handler));
       const who = { caller: systemCaller(service) };
-      if (performance.now() - recordedAtMs > recordEveryMs) {
-        recordedAtMs = performance.now();
+      if (isDue()) {
         // The heartbeat matters to open attempts only: without one nothing is written.
         if ((await openAttempts(db, who)).any) await db.tx(who, recordGatewayContact, { retry: true });
       }

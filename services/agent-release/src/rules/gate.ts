@@ -42,7 +42,8 @@ export type GateInput = TargetInput & {
 };
 
 export const recheckMaxMs = 15 * 60_000;
-const fullBudgetMs = 5_000;
+/** Until a device is checked again whose rollout has no room. */
+export const fullBudgetMs = 5_000;
 
 /** What each component of a device is to do, and the rule that decided it. Unknowns are never an offer. */
 export function decide(input: GateInput): Decision[] {

@@ -5,6 +5,7 @@ import { createLogger, generateNoteKey, noteKeys, signNote, systemCaller, uuidv7
 import { type AuditEvent, AuditEventSchema } from "@muster/proto/muster/events/v1/audit_pb";
 import { tenantMigrations } from "@muster/service";
 import { testDatabase } from "@muster/testing";
+import { contactDue } from "../commands/contact-due.ts";
 import { type DecideDeps, decideForDevices, type Question } from "../commands/decide.ts";
 import { createPlanMemory } from "../commands/plan-memory.ts";
 import { registerRelease } from "../commands/register-release.ts";
@@ -42,6 +43,7 @@ export async function startRelease(change: Partial<DecideDeps> = {}) {
     db,
     log: createLogger("test", "fatal"),
     now: () => new Date(),
+    contactDue: contactDue(),
     plan: createPlanMemory({ unsigned: false, keys: [releaseSigner] }),
     begin: async (updates) => new Set(updates.map(({ deviceId }) => deviceId)),
     end: async (deviceIds) => void ended.push(...deviceIds),
