@@ -16,7 +16,7 @@ function heartbeatsAt(statuses: Record<string, string[]>) {
         };
       },
     },
-    updates: { knownVersion: () => 0n },
+    updates: { wanted: () => "any" },
     call: async () => ({}),
     rethrow: (thrown: unknown): never => {
       throw thrown;
@@ -45,7 +45,7 @@ describe("the update state of a device", () => {
         },
       },
       updates: {
-        knownVersion: () => 0n,
+        wanted: () => "any",
         request: async ({ id }: { id: string }) => ({ offers: [], updateState: decided[id] }),
       },
       call: async () => ({}),

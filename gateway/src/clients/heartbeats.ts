@@ -5,7 +5,7 @@ import type { DeviceAnswer, Offer } from "@muster/proto/muster/release/v1/update
 import type { HeartbeatSchema, PresenceService } from "@muster/proto/muster/tenancy/v1/presence_pb";
 import { overloaded } from "../errors.ts";
 import { batched } from "./batched.ts";
-import type { UpdateAnswers, UpdateReport } from "./update-answers.ts";
+import type { UpdateAnswers, UpdateReport, WantedFacts } from "./update-answers.ts";
 
 /** What became of a heartbeat; status is empty when there is no such device. */
 export type HeartbeatResult = { status: string; heartbeatIntervalSeconds: number; offers: readonly Offer[] };
@@ -60,7 +60,7 @@ export function createHeartbeats(options: {
   };
 
   return async (heartbeat, report) => {
-    const knownVersion = report === null ? updates.knownVersion(heartbeat.deviceId) : 0n;
+    const knownVersion = versionOf(report === null ? updates.wanted(heartbeat.deviceId) : "any");
     const updateEnded = report !== null && endings.includes(report.state);
     const { status, facts, ...rest } = await unlocked(() => record({ knownVersion, updateEnded, ...heartbeat }));
     if (!facts) return { status, offers: [], ...rest };
@@ -69,6 +69,9 @@ export function createHeartbeats(options: {
     return { status: statusOf(status, answer), offers: answer?.offers ?? [], ...rest };
   };
 }
+
+/** As the message has it: a version, 0 for any facts, -1 for none. */
+const versionOf = (wanted: WantedFacts): bigint => (wanted === "any" ? 0n : wanted === "none" ? -1n : wanted.otherThan);
 
 /** The status after what agent-release has decided: tenancy answered before. */
 function statusOf(status: string, answer: DeviceAnswer | null): string {

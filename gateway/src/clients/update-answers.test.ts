@@ -47,28 +47,28 @@ const never = () => new Promise<{ validForMs: bigint }>(() => undefined);
 
 describe("an answer of `nothing to do`", () => {
   it("is cached with the version of the device's row for its lifetime", async () => {
-    expect(updates.knownVersion("a")).toBe(0n);
+    expect(updates.wanted("a")).toBe("any");
     await updates.request(device("a"), null);
-    expect(updates.knownVersion("a")).toBe(3n);
+    expect(updates.wanted("a")).toEqual({ otherThan: 3n });
     nowMs += 60_000;
-    expect(updates.knownVersion("a")).toBe(0n);
+    expect(updates.wanted("a")).toBe("any");
   });
 
   it.each([
-    ["all", "", 0n],
-    ["organization", "o", 0n],
-    ["partner", "p", 0n],
-    ["organization", "other", 3n],
-  ])("after a change of %s %s counts as version %d", async (scope, id, version) => {
+    ["all", "", "any"],
+    ["organization", "o", "any"],
+    ["partner", "p", "any"],
+    ["organization", "other", { otherThan: 3n }],
+  ])("after a change of %s %s wants facts: %p", async (scope, id, wanted) => {
     await updates.request(device("a"), null);
     await change(scope, id);
-    expect(updates.knownVersion("a")).toBe(version);
+    expect(updates.wanted("a")).toEqual(wanted);
   });
 
   it("is not cached when the device must be checked again", async () => {
     decide = async () => ({ validForMs: 0n });
     await updates.request(device("a"), null);
-    expect(updates.knownVersion("a")).toBe(0n);
+    expect(updates.wanted("a")).toBe("any");
   });
 });
 
@@ -80,7 +80,7 @@ describe("an agent-release that does not respond", () => {
       null,
     ]);
     expect(decided).toEqual([["a", "b"]]);
-    expect([updates.knownVersion("c"), await updates.request(device("c"), null)]).toEqual([-1n, null]);
+    expect([updates.wanted("c"), await updates.request(device("c"), null)]).toEqual(["none", null]);
     expect(decided).toHaveLength(1);
     nowMs += 1_001;
     // One heartbeat calls; concurrent ones are answered without updates.

@@ -19,17 +19,17 @@ export type UpdateReport = {
  * it counts.
  */
 export type UpdateAnswers = {
-  /**
-   * Version of the device's row for which there is nothing to do; 0 when agent-release must be called, -1 during a
-   * backoff.
-   */
-  knownVersion(deviceId: string): bigint;
+  /** Whether a heartbeat's reply must have the facts of its device, for which agent-release is called then. */
+  wanted(deviceId: string): WantedFacts;
   /** What a device should do; null when agent-release is away or slow. Never throws. */
   request(device: DeviceFacts, report: UpdateReport | null): Promise<DeviceAnswer | null>;
   /** Reads immediately what was changed through this gateway. Never throws. */
   refresh(): Promise<void>;
   stop(): Promise<void>;
 };
+
+/** Of a device with another version than the one for which there is nothing to do; `none` during a backoff. */
+export type WantedFacts = "any" | "none" | { otherThan: bigint };
 
 type Question = { device: DeviceFacts; report: UpdateReport | null };
 type Nothing = { version: bigint; epoch: bigint; untilMs: number; orgId: string; partnerId: string };
@@ -117,9 +117,9 @@ class Answers implements UpdateAnswers {
     return this.#probing || this.#nowMs() < this.#quietUntilMs;
   }
 
-  #skip() {
+  #skip(): "none" {
     answers.inc({ source: "skipped" });
-    return -1n;
+    return "none";
   }
 
   #failed(err: unknown) {
@@ -154,9 +154,9 @@ class Answers implements UpdateAnswers {
     await this.#poll();
   };
 
-  readonly knownVersion = (deviceId: string): bigint => {
+  readonly wanted = (deviceId: string): WantedFacts => {
     const cached = this.#nothing.get(deviceId);
-    if (cached === undefined) return this.#isQuiet() ? this.#skip() : 0n;
+    if (cached === undefined) return this.#isQuiet() ? this.#skip() : "any";
     const isStale =
       cached.untilMs <= this.#nowMs() ||
       cached.epoch < this.#changed.all ||
@@ -164,10 +164,10 @@ class Answers implements UpdateAnswers {
       cached.epoch < (this.#changed.by.get(cached.partnerId) ?? 0n);
     if (isStale) {
       this.#nothing.delete(deviceId);
-      return this.#isQuiet() ? this.#skip() : 0n;
+      return this.#isQuiet() ? this.#skip() : "any";
     }
     answers.inc({ source: "cache" });
-    return cached.version;
+    return { otherThan: cached.version };
   };
 
   readonly request = async (device: DeviceFacts, report: UpdateReport | null): Promise<DeviceAnswer | null> => {

@@ -25,7 +25,7 @@ async function updating(component = "agent") {
   const { orgId } = await fleet.tenant();
   const id = await fleet.device(orgId);
   const beat = async (agentVersion: string, change: Partial<ReceivedHeartbeat> = {}) => {
-    const said = { watchdogVersion: "1.0.0", helperVersion: null, updateEnded: false, knownVersion: 0 };
+    const said = { watchdogVersion: "1.0.0", helperVersion: null, updateEnded: false, wantedFacts: "any" as const };
     const machine = { hostname: null, os: null, arch: null, libc: null };
     const heartbeat = {
       ...machine,

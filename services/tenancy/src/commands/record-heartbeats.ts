@@ -14,9 +14,6 @@ import {
   writeHeartbeat,
 } from "../store/presence.ts";
 
-/** Sent instead of a cached version: updates cannot be decided now. */
-const noFacts = -1;
-
 export type ReceivedHeartbeat = Heartbeat & { meta: RequestMeta };
 
 const batchSize = histogram(
@@ -133,9 +130,9 @@ async function resultsOf(
   statuses: ReadonlyMap<string, string>,
   versions: ReadonlyMap<string, number>,
 ): Promise<Map<string, HeartbeatResult>> {
-  const changed = heartbeats.filter(({ deviceId, knownVersion }) => {
+  const changed = heartbeats.filter(({ deviceId, wantedFacts: wanted }) => {
     const status = statuses.get(deviceId);
-    const isWanted = knownVersion !== noFacts && versions.get(deviceId) !== knownVersion;
+    const isWanted = wanted === "any" || (wanted !== "none" && versions.get(deviceId) !== wanted.otherThan);
     return isWanted && status !== undefined && status !== "decommissioned";
   });
   const ids = changed.map(({ deviceId }) => deviceId);

@@ -32,7 +32,7 @@ async function agent() {
   const id = await fleet.device(orgId, { hostname: "web-1" });
   const said = { agentVersion: "1.0.0", watchdogVersion: null, helperVersion: null, os: null, arch: null, libc: null };
   const heartbeat: ReceivedHeartbeat = {
-    ...{ deviceId: id, orgId, ...said, hostname: "web-1", updateEnded: false, knownVersion: 0 },
+    ...{ deviceId: id, orgId, ...said, hostname: "web-1", updateEnded: false, wantedFacts: "any" as const },
     ...{ reportedJson: null, clientAddress: null, meta },
   };
   const beat = (minutes: number, change: Partial<ReceivedHeartbeat> = {}) =>

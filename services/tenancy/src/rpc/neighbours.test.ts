@@ -63,7 +63,7 @@ describe("an organization's locks", () => {
     const beat = (deviceId: string, orgId: string) => ({
       ...{ deviceId, orgId, agentVersion: "1.0.0", watchdogVersion: null, helperVersion: null, updateEnded: false },
       ...{ hostname: null, os: null, arch: null, libc: null },
-      ...{ knownVersion: 0, reportedJson: null, clientAddress: null, meta },
+      ...{ wantedFacts: "any" as const, reportedJson: null, clientAddress: null, meta },
     });
     const { db } = fleet.database;
     const record = async () => {

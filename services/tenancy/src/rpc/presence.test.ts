@@ -35,7 +35,7 @@ const beat = (deviceId: string, orgId: string, change: Partial<ReceivedHeartbeat
   arch: null,
   libc: null,
   updateEnded: false,
-  knownVersion: 0,
+  wantedFacts: "any",
   reportedJson: null,
   clientAddress: "192.0.2.1",
   meta: { requestId: uuidv7(), clientAddress: "192.0.2.1", userAgent: "agent/1.0.0", traceparent: null },

@@ -121,7 +121,7 @@ function heartbeatOf(message: Heartbeat): ReceivedHeartbeat {
     helperVersion: helperVersion || null,
     ...machine,
     updateEnded: message.updateEnded,
-    knownVersion: Number(message.knownVersion),
+    wantedFacts: wantedOf(Number(message.knownVersion)),
     reportedJson: reportedJson || null,
     clientAddress: message.clientAddress || null,
     meta: {
@@ -132,6 +132,9 @@ function heartbeatOf(message: Heartbeat): ReceivedHeartbeat {
     },
   };
 }
+
+const wantedOf = (knownVersion: number): ReceivedHeartbeat["wantedFacts"] =>
+  knownVersion === 0 ? "any" : knownVersion === -1 ? "none" : { otherThan: knownVersion };
 
 /** What the agent reports of its machine; null when one of the values is impossible. */
 function machineFacts({

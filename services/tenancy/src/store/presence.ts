@@ -16,8 +16,8 @@ export type Heartbeat = {
   arch: string | null;
   libc: string | null;
   updateEnded: boolean;
-  /** Version of the row that the update decision used; 0 when none. */
-  knownVersion: number;
+  /** Whether the reply has the device's facts: always, never, or where its row has another version. */
+  wantedFacts: "any" | "none" | { otherThan: number };
   reportedJson: string | null;
   clientAddress: string | null;
 };
