@@ -139,11 +139,13 @@ function generate() {
   const stamp = join(modules, ".muster-proto");
   const files = protoFiles(proto);
   const plugin = join(modules, "@bufbuild", "protoc-gen-es", "package.json");
-  const wanted = hash([...files, join(root, "buf.yaml"), join(root, "buf.gen.yaml"), plugin]);
-  const missing = files.some((file) => !existsSync(generated(proto, file)));
-  if (!missing && read(stamp) === wanted) return;
+  const inputs = [...files, join(root, "buf.yaml"), join(root, "buf.gen.yaml"), plugin];
+  const outputs = files.map((file) => generated(proto, file));
+  // Outputs, too: `npm run generate` on another branch leaves that one's code here.
+  const state = () => hash([...inputs, ...outputs]);
+  if (outputs.every((file) => existsSync(file)) && read(stamp) === state()) return;
   step("Generating code from proto", process.execPath, [join(modules, "@bufbuild", "buf", "bin", "buf"), "generate"]);
-  remember(stamp, wanted);
+  remember(stamp, state());
 }
 
 function generated(proto, file) {
