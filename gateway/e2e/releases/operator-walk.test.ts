@@ -19,6 +19,9 @@ const cli = (name: string) => fileURLToPath(new URL(`../../../deploy/cli/${name}
 /** Pre-releases, which no other suite's devices are promoted to; newer than all others, which have lower counters. */
 const [good, bad] = ["9.8.0-walk.1", "9.8.0-walk.2"];
 
+/** Each look starts a program. */
+const patienceMs = 100_000;
+
 let cluster: LentCluster;
 let folder: string;
 let customers: Tenant[];
@@ -114,7 +117,7 @@ describe("a new operator, by the command line alone,", () => {
     );
     const update = { component: "agent", version: bad, state: "failed", error: "bad_digest" };
     const failed = new Set<string>();
-    const progress = await until("the halt", async () => {
+    const halted = async () => {
       for (const device of fleet.filter((each) => !failed.has(each.id))) {
         if ((await device.heartbeat({ agentVersion: good })).body.upgradeTo !== bad) continue;
         failed.add(device.id);
@@ -122,7 +125,8 @@ describe("a new operator, by the command line alone,", () => {
       }
       const said = await muster("rollouts", "progress", id);
       return /state\s+halted/.test(said) ? said : null;
-    });
+    };
+    const progress = await until("the halt", halted, patienceMs);
     expect(failed.size).toBeGreaterThanOrEqual(3);
     expect(failed.size).toBeLessThan(10);
     expect(progress).toMatch(/Customers\s+true\s+24\s+/);
@@ -139,13 +143,14 @@ describe("a new operator, by the command line alone,", () => {
     expect(await readFile(join(folder, "rollback.note"), "utf8")).toContain(good);
     await muster("releases", "pin", good, "--org", String(orgIds[0]), "--rollback-note", "rollback.note");
     const back = new RegExp(`agent\\s+${bad}\\s+${good}\\s+offered`);
-    await until("the way back", async () => back.test(await muster("devices", "decision", stray.id)));
+    const mayGoBack = async () => back.test(await muster("devices", "decision", stray.id));
+    await until("the way back", mayGoBack, patienceMs);
     expect((await stray.heartbeat({ agentVersion: bad })).body).toMatchObject({ upgradeTo: good });
     await stray.heartbeat({ agentVersion: good });
     const returned = await muster("devices", "decision", stray.id);
     expect(returned).toMatch(new RegExp(`agent\\s+${good}\\s+${good}\\s+up_to_date`));
     await muster("releases", "pin", good, "--org", String(orgIds[0]));
-  }, 120_000);
+  }, 300_000);
 
   it("approves fifty machines that were installed again, and reads a device's processor of last week", async () => {
     const [, { orgId }] = customers as [Tenant, Tenant];
@@ -163,5 +168,5 @@ describe("a new operator, by the command line alone,", () => {
     const lastWeek = await muster("devices", "metrics", id, "--from", from, "--step", "1h");
     expect(lastWeek).toMatch(/T\d\d:00:00\.000Z\s+42\.5\s+42\.5/);
     expect(await json("devices", "metrics", id, "--from", from, "--step", "1d")).toHaveLength(1);
-  }, 120_000);
+  }, 300_000);
 });
