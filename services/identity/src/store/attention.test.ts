@@ -3,6 +3,7 @@ import { type Caller, uuidv7 } from "@muster/kit";
 import { asOwner, callers, contextOf, explained } from "@muster/testing";
 import { identityAttention } from "../rpc/attention.ts";
 import { startTestIdentity, type TestIdentity } from "../testing/identity.ts";
+import { doubtfulProviders } from "./attention.ts";
 
 const partnerIds = Array.from({ length: 20 }, () => uuidv7());
 const orgIds = Array.from({ length: 200 }, () => uuidv7());
@@ -63,5 +64,13 @@ describe("what needs attention among many records", () => {
     const read = scans.filter(({ table }) => large.includes(table));
     expect(new Set(read.map(({ table }) => table))).toEqual(new Set(["api_keys", "sso_attempts"]));
     expect(read.filter(({ by }) => by === "Seq Scan")).toEqual([]);
+  });
+
+  it.each(Object.keys(scopes))("reads the newest sign-in of each provider alone, for %s", async (name) => {
+    const { db, scans } = explained(identity.database.db);
+    await doubtfulProviders(db, contextOf(scopes[name] as Caller), null, 1_000, new Date());
+    expect(scans.filter(({ table }) => table === "sso_attempts")).toEqual([
+      { table: "sso_attempts", by: "Index Scan" },
+    ]);
   });
 });

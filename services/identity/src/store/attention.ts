@@ -1,4 +1,4 @@
-import { type Database, type Query, sql } from "@muster/db";
+import { byIndexAlone, type Database, type Query, sql, type Tx } from "@muster/db";
 import type { CallContext } from "@muster/kit";
 import { visibleTo } from "@muster/service";
 import type { DirectoryRow } from "../rules/directory/directory.ts";
@@ -43,7 +43,7 @@ const providers = (who: Who, orgId: string | null, where: Query, most: number): 
   ORDER BY t.created_at DESC, t.id DESC LIMIT ${most}`;
 
 /** Active providers that may be failing: rules/sso/provider-health.ts decides. */
-export function doubtfulProviders(
+export async function doubtfulProviders(
   db: Database,
   who: Who,
   orgId: string | null,
@@ -54,7 +54,12 @@ export function doubtfulProviders(
     SELECT a.outcome = 'failure' AND a.reason = ANY (${[...providerErrors]}::text[]) FROM sso_attempts a
     WHERE a.provider_id = t.id ORDER BY a.created_at DESC, a.id DESC LIMIT 1)`;
   const where = sql`(t.saml_metadata_error IS NOT NULL OR ${certificateEnd} <= ${now} OR ${newestFails})`;
-  return db.read<WatchedProvider>(who, providers(who, orgId, where, most));
+  const read = async (tx: Tx) => {
+    // Else all 50 sign-ins of each provider would be read and sorted for the newest (index sso_attempts_newest).
+    await byIndexAlone(tx);
+    return tx.query<WatchedProvider>(providers(who, orgId, where, most));
+  };
+  return db.tx(who, read, { readOnly: true });
 }
 
 /** Active providers of which the last certificate ends between two times. */
