@@ -2,8 +2,11 @@ import { randomUUID } from "node:crypto";
 import type { Cluster } from "./cluster.ts";
 import { operator } from "./users.ts";
 
-/** A new version of the helper, which no device runs, and a staged rollout of it to one percent. */
-export async function newRollout(cluster: Cluster): Promise<{ id: string; version: string }> {
+/** A new version of the helper, which no device runs, and a staged rollout of it: to one percent, or as asked. */
+export async function newRollout(
+  cluster: Cluster,
+  wanted: object = { percent: 1 },
+): Promise<{ id: string; version: string }> {
   const root = await operator(cluster);
   const made = async (path: string, body: object) => {
     const reply = await root.call("POST", path, body);
@@ -14,6 +17,6 @@ export async function newRollout(cluster: Cluster): Promise<{ id: string; versio
   const artifact = { os: "linux", arch: "amd64", size: 1, sha256: "0".repeat(64), name: "helper" };
   const manifest = JSON.stringify({ version, component: "helper", artifacts: [artifact] });
   await made("/agent-versions", { manifest, urls: { helper: "https://releases.example.com/helper" } });
-  const { id } = await made("/agent-versions/rollouts", { component: "helper", version, percent: 1 });
+  const { id } = await made("/agent-versions/rollouts", { component: "helper", version, ...wanted });
   return { id: String(id), version };
 }

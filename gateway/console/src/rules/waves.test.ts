@@ -1,7 +1,9 @@
 import { describe, expect, it } from "@jest/globals";
-import { limitOf, wavesOf } from "./waves.ts";
+import { type CountedWave, limitOf, limitsByWave, type Wave, wavesOf, waveWords } from "./waves.ts";
 
-const counts = {
+const rollout = {
+  rings: [{}, {}, {}],
+  percent: 100,
   succeeded: 95,
   failed: 5,
   inFlight: 0,
@@ -9,38 +11,57 @@ const counts = {
   haltAfterFailures: 3,
   haltPercent: 5,
 };
+const none = { offered: 0, inFlight: 0, succeeded: 0, failed: 0 };
+const counted: readonly CountedWave[] = [
+  { ...none, name: "Canary", isOpen: true, devices: 48, offered: 50, succeeded: 35, failed: 4, inFlight: 11 },
+  { ...none, name: "A tenth", isOpen: true, devices: 263 },
+  { ...none, name: "Everyone", isOpen: false, devices: 2_364 },
+];
 
 describe("the waves of a rollout", () => {
-  it("those after the open ones wait", () => {
-    const rings = [{ name: "Canary" }, { name: "A tenth" }, { name: "Everyone" }];
-    expect(
-      wavesOf({ ...counts, rings, openRings: 2, percent: 100 }).map(({ state, isNewest }) => [state, isNewest]),
-    ).toEqual([
-      ["open", false],
-      ["open", true],
-      ["waits", false],
+  it("those after the open ones wait; each has its own counts, also of devices that came later", () => {
+    expect(wavesOf(rollout, counted)).toEqual([
+      { name: "Canary", state: "open", isNewest: false, devices: 50, succeeded: 35, failed: 4, inFlight: 11 },
+      { name: "A tenth", state: "open", isNewest: true, devices: 263, succeeded: 0, failed: 0, inFlight: 0 },
+      { name: "Everyone", state: "waits", isNewest: false, devices: 2_364, succeeded: 0, failed: 0, inFlight: 0 },
     ]);
   });
 
-  it("a rollout without rings is one wave", () => {
-    expect(wavesOf({ ...counts, rings: [], openRings: 0, percent: 10 })).toEqual([
-      { name: "10 % of the devices", state: "open", isNewest: true, ended: { succeeded: 95, failed: 5 } },
+  it("a rollout without rings is one wave with the counts of the rollout", () => {
+    expect(wavesOf({ ...rollout, rings: [], percent: 10 }, [])).toEqual([
+      {
+        name: "10 % of the devices",
+        state: "open",
+        isNewest: true,
+        devices: null,
+        succeeded: 95,
+        failed: 5,
+        inFlight: 0,
+      },
     ]);
-  });
-
-  it("the counts of a rollout are those of its first wave while it alone is open", () => {
-    const rings = [{ name: "Canary" }, { name: "Everyone" }];
-    const endedOf = (openRings: number) =>
-      wavesOf({ ...counts, rings, openRings, percent: 100 }).map(({ ended }) => ended);
-    expect(endedOf(1)).toEqual([{ succeeded: 95, failed: 5 }, null]);
-    expect(endedOf(2)).toEqual([null, null]);
   });
 
   it.each([
-    ["the share where it is larger", counts, { failed: 5, ended: 100, limit: 5 }],
-    ["the number where few have answered", { ...counts, succeeded: 5 }, { failed: 5, ended: 10, limit: 3 }],
-    ["none that no longer counts", { ...counts, failuresBeforeResume: 5 }, { failed: 0, ended: 95, limit: 5 }],
-  ])("failures against the limit: %s", (_what, rollout, expected) => {
-    expect(limitOf(rollout)).toEqual(expected);
+    [0, "35 done, 4 failed, 11 in progress"],
+    [1, "open now, nothing offered yet"],
+    [2, "waits for wave 2"],
+  ])("wave %i says how far it is", (at, words) => {
+    expect(waveWords(wavesOf(rollout, counted)[at] as Wave, at)).toBe(words);
+  });
+});
+
+describe("failures against the limit", () => {
+  it.each([
+    ["the share where it is larger", rollout, { failed: 5, ended: 100, limit: 5 }],
+    ["the number where few have answered", { ...rollout, succeeded: 5 }, { failed: 5, ended: 10, limit: 3 }],
+    ["none that no longer counts", { ...rollout, failuresBeforeResume: 5 }, { failed: 0, ended: 95, limit: 5 }],
+  ])("%s", (_what, of, expected) => {
+    expect(limitOf(of)).toEqual(expected);
+  });
+
+  it("of waves, those that have answered; of one wave alone nothing, which the rollout says", () => {
+    const waves = wavesOf(rollout, counted);
+    expect(limitsByWave(rollout, waves)).toEqual([{ name: "Canary", failed: 4, ended: 39, limit: 3 }]);
+    expect(limitsByWave(rollout, waves.slice(0, 1))).toEqual([]);
   });
 });

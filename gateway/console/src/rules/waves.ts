@@ -1,6 +1,5 @@
 type Rollout = {
-  rings: readonly { name: string }[];
-  openRings: number;
+  rings: readonly unknown[];
   percent: number;
   succeeded: number;
   failed: number;
@@ -10,40 +9,70 @@ type Rollout = {
   haltPercent: number;
 };
 
-export type Wave = {
+/** Devices that were offered the version, by what came of it. */
+type Counts = { inFlight: number; succeeded: number; failed: number };
+
+/** A wave as the API counts it; `devices` are those that it included when the rollout was created. */
+export type CountedWave = Counts & { name: string; isOpen: boolean; devices: number; offered: number };
+
+export type Wave = Counts & {
   name: string;
   state: "open" | "waits";
   isNewest: boolean;
-  /** Devices that were updated and that failed; null where the counts of the rollout are those of several waves. */
-  ended: { succeeded: number; failed: number } | null;
+  /** Null where nothing has counted them. */
+  devices: number | null;
 };
 
 /** The waves in their order: those that are open, and those that wait for the ones before them. */
-export function wavesOf({
-  rings,
-  openRings,
-  percent,
-  succeeded,
-  failed,
-}: Pick<Rollout, "rings" | "openRings" | "percent" | "succeeded" | "failed">): Wave[] {
-  const ended = { succeeded, failed };
-  if (rings.length === 0) return [{ name: `${percent} % of the devices`, state: "open", isNewest: true, ended }];
-  return rings.map(({ name }, at) => ({
+export function wavesOf(rollout: Rollout, counted: readonly CountedWave[]): Wave[] {
+  const { percent, inFlight, succeeded, failed } = rollout;
+  if (rollout.rings.length === 0) {
+    const name = `${percent} % of the devices`;
+    return [{ name, state: "open", isNewest: true, devices: null, inFlight, succeeded, failed }];
+  }
+  return counted.map(({ name, isOpen, devices, offered, ...counts }, at) => ({
     name,
-    state: at < openRings ? "open" : "waits",
-    isNewest: at === openRings - 1,
-    ended: at === 0 && openRings === 1 ? ended : null,
+    state: isOpen ? "open" : "waits",
+    isNewest: isOpen && !counted[at + 1]?.isOpen,
+    // Devices that came later are included, too.
+    devices: Math.max(devices, offered),
+    inFlight: counts.inFlight,
+    succeeded: counts.succeeded,
+    failed: counts.failed,
   }));
 }
 
-/** Failures that count, and how many may fail among as many as have answered: the larger of both limits. */
-export function limitOf(rollout: Omit<Rollout, "rings" | "openRings" | "percent">): {
-  failed: number;
-  ended: number;
-  limit: number;
-} {
+/** How far a wave is, as a sentence; `at` is its position. */
+export function waveWords({ state, isNewest, inFlight, succeeded, failed }: Wave, at: number): string {
+  if (state === "waits") return `waits for wave ${at}`;
+  const parts = [
+    [succeeded, "done"],
+    [failed, "failed"],
+    [inFlight, "in progress"],
+  ] as const;
+  const said = parts.filter(([count]) => count > 0).map(([count, what]) => `${count.toLocaleString()} ${what}`);
+  if (said.length === 0) return isNewest ? "open now, nothing offered yet" : "nothing offered yet";
+  return said.join(", ");
+}
+
+/** How many may fail among as many as have answered: the larger of both limits. */
+const mayFail = ({ haltAfterFailures, haltPercent }: Rollout, ended: number) =>
+  Math.max(haltAfterFailures, Math.ceil((ended * haltPercent) / 100));
+
+export type Limit = { failed: number; ended: number; limit: number };
+
+/** Failures of a rollout that count, and how many may fail among as many as have answered. */
+export function limitOf(rollout: Rollout): Limit {
   const failed = Math.max(0, rollout.failed - rollout.failuresBeforeResume);
   const ended = rollout.succeeded + failed;
-  const byShare = Math.ceil((ended * rollout.haltPercent) / 100);
-  return { failed, ended, limit: Math.max(rollout.haltAfterFailures, byShare) };
+  return { failed, ended, limit: mayFail(rollout, ended) };
+}
+
+/** The same of each wave that has answered, in their order, where there are several of them. */
+export function limitsByWave(rollout: Rollout, waves: readonly Wave[]): (Limit & { name: string })[] {
+  if (waves.length < 2) return [];
+  return waves.flatMap(({ name, succeeded, failed }) => {
+    const ended = succeeded + failed;
+    return ended === 0 ? [] : [{ name, failed, ended, limit: mayFail(rollout, ended) }];
+  });
 }

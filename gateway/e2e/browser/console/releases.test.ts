@@ -1,12 +1,18 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "@jest/globals";
-import { enroller } from "../../support/enroller.ts";
+import { until } from "@muster/testing";
+import { enrollAgent } from "../../support/enrolled-agent.ts";
+import { enroller, newTenant } from "../../support/enroller.ts";
 import { newRollout } from "../../support/releases.ts";
 import { enrolledAs } from "../../support/tenant-with-admins.ts";
 import { newOrganization, newPartner, operator } from "../../support/users.ts";
 import { inChromium, type Visitor } from "./visitor.ts";
 
 const dialogOf = ({ page }: Visitor) => page.getByRole("dialog");
+
+/** A card of the page, by its heading. */
+const partOf = ({ page }: Visitor, name: string) =>
+  page.locator("section").filter({ has: page.getByRole("heading", { level: 2, name, exact: true }) });
 
 /** Chooses an operation of a row's or a page's menu. */
 async function choose({ page }: Visitor, record: string, operation: string) {
@@ -93,6 +99,52 @@ inChromium("releases in the console", (visit) => {
       expect(rows.find((row) => row.version === version)?.yankedAt).toEqual(expect.any(String));
     },
   );
+
+  visit("the waves of a rollout say how far each is, and what failed against the limit", async (visitor) => {
+    const { cluster } = visitor;
+    const root = await operator(cluster);
+    const [first, second] = [await newTenant(root), await newTenant(root)];
+    const keyOf = async ({ orgId, siteId }: typeof first) =>
+      String((await root.call("POST", "/enrollment-keys", { orgId, siteId, name: "Key", maxUsage: 9 })).body.key);
+    const [firstKey, secondKey] = [await keyOf(first), await keyOf(second)];
+    const helperVersion = "0.0.1";
+    const [done, failing, going] = await Promise.all([1, 2, 3].map(() => enrollAgent(cluster, firstKey)));
+    await enrollAgent(cluster, secondKey);
+    const rollout = await newRollout(cluster, {
+      rings: [
+        { name: "Canary", orgIds: [first.orgId] },
+        { name: "Others", orgIds: [second.orgId] },
+      ],
+      soakSeconds: 0,
+      haltAfterFailures: 5,
+      waveSuccessPercent: 90,
+    });
+    const { version } = rollout;
+    for (const agent of [done, failing, going]) {
+      await until(
+        "the offer",
+        async () => (await agent?.heartbeat({ helperVersion }))?.body.helperUpgradeTo === version,
+      );
+    }
+    await done?.heartbeat({ helperVersion: version });
+    await failing?.heartbeat({
+      helperVersion,
+      update: { component: "helper", version, state: "failed", error: "bad" },
+    });
+
+    const admin = await enrolledAs(cluster, "platform-admin", {});
+    await visitor.signIn(admin, `/releases/rollouts/${rollout.id}`, admin.recoveryCodes[0]);
+    const waves = partOf(visitor, "Waves").getByRole("listitem");
+    await waves.getByText("1 done, 1 failed, 1 in progress").waitFor();
+    expect(await waves.allInnerTexts()).toEqual([
+      expect.stringMatching(/^1 Canary\s+3 devices\s/),
+      expect.stringMatching(/^2 Others\s+1 device\s+waits for wave 1$/),
+    ]);
+    const failures = partOf(visitor, "Failures against the limit").getByRole("listitem");
+    expect(await failures.allTextContents()).toEqual(["All devices1 of 2, limit 5", "Canary1 of 2, limit 5"]);
+    await visitor.expectAccessibleAtBothWidths();
+    expect((await root.call("POST", `/agent-versions/rollouts/${rollout.id}/cancel`)).status).toBe(200);
+  });
 
   visit(
     "widen a rollout; a pin of an organization says what is in force and needs a note to go back",

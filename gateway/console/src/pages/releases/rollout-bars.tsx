@@ -1,87 +1,74 @@
-import type { CSSProperties } from "react";
+import type { CSSProperties, ReactNode } from "react";
 import type { BodyOf } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
-import type { limitOf, Wave } from "../../rules/waves.ts";
+import { NameOf } from "../../parts/name-of.tsx";
+import { counted } from "../../rules/counted.ts";
+import { type Limit, limitOf, limitsByWave, type Wave, waveWords } from "../../rules/waves.ts";
 import styles from "./rollout.module.css";
 
 type Rollout = BodyOf<"/api/v1/agent-versions/rollouts/{id}/progress">["rollout"];
 
 const share = (part: number, all: number) => ({ "--share": `${(part / Math.max(1, all)) * 100}%` }) as CSSProperties;
 
-/** The waves in their order: which are open, and what the next one waits for. */
-export const Waves = ({
-  waves,
-  counts,
-  successPercent,
-}: {
-  waves: readonly Wave[];
-  /** Devices of each wave; empty while that is not known. */
-  counts: readonly number[];
-  successPercent: number | null;
-}) => (
+/** The waves in their order: which are open, how far each is, and what the next one waits for. */
+export const Waves = ({ waves, successPercent }: { waves: readonly Wave[]; successPercent: number | null }) => (
   <Section
     title="Waves"
     {...(successPercent === null ? {} : { action: <p>the next opens by itself at {successPercent} % success</p> })}
   >
     <ol className={styles.waves}>
-      {waves.map(({ name, state, isNewest, ended }, at) => (
-        <li key={name}>
+      {waves.map((wave, at) => (
+        <li key={wave.name}>
           <span>
             <b>
-              {at + 1} {name}
+              {at + 1} {wave.name}
             </b>
-            {counts[at] === undefined ? null : (
-              <div className="soft number">
-                {counts[at].toLocaleString()} {counts[at] === 1 ? "device" : "devices"}
-              </div>
-            )}
+            {wave.devices === null ? null : <div className="soft number">{counted(wave.devices, "devices")}</div>}
           </span>
-          <span className={styles.track} aria-hidden>
-            {ended && counts[at] !== undefined ? (
-              <>
-                <i data-tone="good" style={share(ended.succeeded, counts[at])} />
-                <i data-tone="bad" style={share(ended.failed, counts[at])} />
-              </>
-            ) : (
-              <i data-tone={isNewest ? "run" : "good"} style={share(state === "open" ? 1 : 0, 1)} />
-            )}
-          </span>
-          <span className="soft">{waveWords(at, state, isNewest, ended)}</span>
+          <WaveTrack of={wave} />
+          <span className="soft">{waveWords(wave, at)}</span>
         </li>
       ))}
     </ol>
   </Section>
 );
 
-function waveWords(at: number, state: Wave["state"], isNewest: boolean, ended: Wave["ended"]): string {
-  if (state === "waits") return `waits for wave ${at}`;
-  if (!ended) return isNewest ? "open now" : "open";
-  const { succeeded, failed } = ended;
-  return `${succeeded.toLocaleString()} done${failed > 0 ? `, ${failed.toLocaleString()} failed` : ""}`;
+/** Done, failed and in progress of a wave's devices; of those that were offered it, where nothing has counted them. */
+function WaveTrack({ of: { devices, succeeded, failed, inFlight } }: { of: Wave }) {
+  const all = devices ?? succeeded + failed + inFlight;
+  return (
+    <span className={styles.track} aria-hidden>
+      <i data-tone="good" style={share(succeeded, all)} />
+      <i data-tone="bad" style={share(failed, all)} />
+      <i data-tone="run" style={share(inFlight, all)} />
+    </span>
+  );
 }
 
+type FailureBarsProps = { rollout: Rollout; waves: readonly Wave[] };
+
 /** Failures by what they concern, each against its limit; the line is the limit for as many as have answered. */
-export function FailureBars({ rollout, limit: all }: { rollout: Rollout; limit: ReturnType<typeof limitOf> }) {
-  const parts = rollout.haltedParts.map(({ platform, failed, succeeded }) => ({
-    name: platform ?? "one customer",
-    failed,
-    ended: failed + succeeded,
-    limit: Math.max(1, Math.ceil(((failed + succeeded) * rollout.haltPercent) / 100)),
-  }));
-  const rows = [{ name: "All devices", ...all }, ...parts];
+export function FailureBars({ rollout, waves }: FailureBarsProps) {
+  const parts = rollout.haltedParts.map(({ platform, orgId, failed, succeeded }) => {
+    const ended = failed + succeeded;
+    const limit = Math.max(1, Math.ceil((ended * rollout.haltPercent) / 100));
+    return { key: `part ${platform ?? orgId}`, name: platform ?? nameOf(orgId), failed, ended, limit };
+  });
+  const rows: (Limit & { key: string; name: ReactNode })[] = [
+    { key: "all", name: "All devices", ...limitOf(rollout) },
+    ...limitsByWave(rollout, waves).map((wave) => ({ key: `wave ${wave.name}`, ...wave })),
+    ...parts,
+  ];
   return (
     <Section title="Failures against the limit">
       <ul className={styles.limits}>
-        {rows.map(({ name, failed, ended, limit }) => {
+        {rows.map(({ key, name, failed, ended, limit }) => {
           const scale = Math.max(limit * 3, failed, 1);
           return (
-            <li key={name}>
+            <li key={key}>
               <span>{name}</span>
               <span className={styles.limit} aria-hidden>
-                <i
-                  data-tone={failed >= limit || (rollout.state === "halted" && failed > 0) ? "bad" : "good"}
-                  style={share(failed, scale)}
-                />
+                <i data-tone={failed >= limit ? "bad" : "good"} style={share(failed, scale)} />
                 <em style={share(limit, scale)} />
               </span>
               <span className="soft number">
@@ -96,3 +83,5 @@ export function FailureBars({ rollout, limit: all }: { rollout: Rollout; limit: 
     </Section>
   );
 }
+
+const nameOf = (orgId: string | null) => (orgId ? <NameOf id={orgId} /> : "A part");

@@ -10,12 +10,11 @@ import { RecordState } from "../../parts/record-state.tsx";
 import { Time, useExactTime } from "../../parts/time.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
 import { withInstants } from "../../rules/attention.ts";
-import { limitOf, wavesOf } from "../../rules/waves.ts";
+import { wavesOf } from "../../rules/waves.ts";
 import styles from "./rollout.module.css";
 import { FailureBars, Waves } from "./rollout-bars.tsx";
 import { RolloutDevices } from "./rollout-devices.tsx";
 import { RolloutStatus } from "./rollout-status.tsx";
-import { useWaveCounts } from "./use-wave-counts.ts";
 
 type ProgressBody = BodyOf<"/api/v1/agent-versions/rollouts/{id}/progress">;
 type Rollout = ProgressBody["rollout"];
@@ -25,10 +24,10 @@ export function RolloutPage() {
   const id = useRecordId("/releases/rollouts/$id");
   const params = { path: { id } };
   const progress = useGet("/api/v1/agent-versions/rollouts/{id}/progress", { params }, { everyMs: 5_000 });
-  const counts = useWaveCounts(progress.data?.rollout.rings ?? []);
   if (!progress.data) return <RecordState title="Rollout" of={progress} />;
   const { rollout, buckets, expectedEnd } = progress.data;
   const name = `${rollout.component} ${rollout.version}`;
+  const waves = wavesOf(rollout, progress.data.waves);
   return (
     <>
       <PageTitle
@@ -50,8 +49,8 @@ export function RolloutPage() {
       />
       <Halts of={rollout} />
       <div className={styles.sides}>
-        <Waves waves={wavesOf(rollout)} counts={counts} successPercent={rollout.waveSuccessPercent} />
-        <FailureBars rollout={rollout} limit={limitOf(rollout)} />
+        <Waves waves={waves} successPercent={rollout.waveSuccessPercent} />
+        <FailureBars rollout={rollout} waves={waves} />
       </div>
       <div className={styles.sides}>
         <Section title="Updates over time">
