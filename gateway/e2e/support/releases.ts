@@ -13,7 +13,8 @@ export async function newRollout(
     if (reply.status !== 201) throw new Error(`POST ${path} answered ${reply.status}: ${JSON.stringify(reply.body)}`);
     return reply.body;
   };
-  const version = `0.0.2-${randomUUID().slice(0, 8)}`;
+  // No number with a leading zero, which is no version.
+  const version = `0.0.2-r${randomUUID().slice(0, 8)}`;
   const artifact = { os: "linux", arch: "amd64", size: 1, sha256: "0".repeat(64), name: "helper" };
   const manifest = JSON.stringify({ version, component: "helper", artifacts: [artifact] });
   await made("/agent-versions", { manifest, urls: { helper: "https://releases.example.com/helper" } });

@@ -52,16 +52,16 @@ describe("the waves of a rollout", () => {
 
 describe("failures against the limit", () => {
   it.each([
-    ["the share where it is larger", rollout, { failed: 5, ended: 100, limit: 5 }],
-    ["the number where few have answered", { ...rollout, succeeded: 5 }, { failed: 5, ended: 10, limit: 3 }],
+    ["of as many as have answered", rollout, { failed: 5, ended: 100, limit: 6 }],
+    ["of few", { ...rollout, succeeded: 5 }, { failed: 5, ended: 10, limit: 4 }],
     ["none that no longer counts", { ...rollout, failuresBeforeResume: 5 }, { failed: 0, ended: 95, limit: 5 }],
   ])("%s", (_what, of, expected) => {
     expect(limitOf(of)).toEqual(expected);
   });
 
-  it("of waves, those that have answered; of one wave alone nothing, which the rollout says", () => {
+  it("waves that have answered have their own; one wave alone has that of the rollout", () => {
     const waves = wavesOf(rollout, counted);
-    expect(limitsByWave(rollout, waves)).toEqual([{ name: "Canary", failed: 4, ended: 39, limit: 3 }]);
+    expect(limitsByWave(rollout, waves)).toEqual([{ name: "Canary", failed: 4, ended: 39, limit: 4 }]);
     expect(limitsByWave(rollout, waves.slice(0, 1))).toEqual([]);
   });
 });

@@ -1,3 +1,5 @@
+import { haltingFailures } from "./halting-failures.ts";
+
 type Rollout = {
   rings: readonly unknown[];
   percent: number;
@@ -55,17 +57,14 @@ export function waveWords({ state, isNewest, inFlight, succeeded, failed }: Wave
   return said.join(", ");
 }
 
-/** How many may fail among as many as have answered: the larger of both limits. */
-const mayFail = ({ haltAfterFailures, haltPercent }: Rollout, ended: number) =>
-  Math.max(haltAfterFailures, Math.ceil((ended * haltPercent) / 100));
-
+/** `limit`: the fewest failures that halt it among as many as have answered. */
 export type Limit = { failed: number; ended: number; limit: number };
 
-/** Failures of a rollout that count, and how many may fail among as many as have answered. */
+/** Failures of a rollout that count, against those that halt it. */
 export function limitOf(rollout: Rollout): Limit {
   const failed = Math.max(0, rollout.failed - rollout.failuresBeforeResume);
   const ended = rollout.succeeded + failed;
-  return { failed, ended, limit: mayFail(rollout, ended) };
+  return { failed, ended, limit: haltingFailures(rollout, ended) };
 }
 
 /** The same of each wave that has answered, in their order, where there are several of them. */
@@ -73,6 +72,6 @@ export function limitsByWave(rollout: Rollout, waves: readonly Wave[]): (Limit &
   if (waves.length < 2) return [];
   return waves.flatMap(({ name, succeeded, failed }) => {
     const ended = succeeded + failed;
-    return ended === 0 ? [] : [{ name, failed, ended, limit: mayFail(rollout, ended) }];
+    return ended === 0 ? [] : [{ name, failed, ended, limit: haltingFailures(rollout, ended) }];
   });
 }

@@ -1,8 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "@jest/globals";
-import { until } from "@muster/testing";
-import { enrollAgent } from "../../support/enrolled-agent.ts";
 import { enroller, newTenant } from "../../support/enroller.ts";
+import { asDatabaseOwner } from "../../support/owner-rows.ts";
 import { newRollout } from "../../support/releases.ts";
 import { enrolledAs } from "../../support/tenant-with-admins.ts";
 import { newOrganization, newPartner, operator } from "../../support/users.ts";
@@ -29,7 +28,7 @@ inChromium("releases in the console", (visit) => {
       const orgId = await newOrganization(cluster, await newPartner(cluster), { name: customer });
       await (await enroller(cluster))(orgId, { hostname: "canary" });
       const admin = await enrolledAs(cluster, "platform-admin", {});
-      const version = `0.0.3-${randomUUID().slice(0, 8)}`;
+      const version = `0.0.3-r${randomUUID().slice(0, 8)}`;
       const artifact = { os: "linux", arch: "amd64", size: 1, sha256: "0".repeat(64), name: "helper" };
       const manifest = JSON.stringify({ version, component: "helper", artifacts: [artifact] });
       const dialog = dialogOf(visitor);
@@ -104,33 +103,30 @@ inChromium("releases in the console", (visit) => {
     const { cluster } = visitor;
     const root = await operator(cluster);
     const [first, second] = [await newTenant(root), await newTenant(root)];
-    const keyOf = async ({ orgId, siteId }: typeof first) =>
-      String((await root.call("POST", "/enrollment-keys", { orgId, siteId, name: "Key", maxUsage: 9 })).body.key);
-    const [firstKey, secondKey] = [await keyOf(first), await keyOf(second)];
-    const helperVersion = "0.0.1";
-    const [done, failing, going] = await Promise.all([1, 2, 3].map(() => enrollAgent(cluster, firstKey)));
-    await enrollAgent(cluster, secondKey);
+    const enroll = await enroller(cluster);
+    const devices = await Promise.all(
+      ["done", "failing", "going"].map((hostname) => enroll(first.orgId, { hostname })),
+    );
+    await enroll(second.orgId);
     const rollout = await newRollout(cluster, {
       rings: [
         { name: "Canary", orgIds: [first.orgId] },
         { name: "Others", orgIds: [second.orgId] },
       ],
-      soakSeconds: 0,
       haltAfterFailures: 5,
       waveSuccessPercent: 90,
     });
-    const { version } = rollout;
-    for (const agent of [done, failing, going]) {
-      await until(
-        "the offer",
-        async () => (await agent?.heartbeat({ helperVersion }))?.body.helperUpgradeTo === version,
-      );
-    }
-    await done?.heartbeat({ helperVersion: version });
-    await failing?.heartbeat({
-      helperVersion,
-      update: { component: "helper", version, state: "failed", error: "bad" },
-    });
+    await asDatabaseOwner(
+      cluster,
+      `WITH counted AS (UPDATE agent_release.rollout SET succeeded = 1, failed = 1, in_flight = 1 WHERE id = $1)
+       INSERT INTO agent_release.update_attempt (id, device_id, org_id, partner_id, component, release_id, version, rollout_id,
+         from_version, state, offered_at, deadline, ended_at, wave)
+       SELECT gen_random_uuid(), d.id, $2, $3, 'helper', r.release_id, $4, r.id, '0.0.1', d.state, now(), now() + interval '1 day',
+              CASE d.state WHEN 'offered' THEN NULL ELSE now() END, 0
+       FROM agent_release.rollout r, unnest($5::uuid[], ARRAY['succeeded', 'failed', 'offered']) AS d (id, state)
+       WHERE r.id = $1`,
+      [rollout.id, first.orgId, first.partnerId, rollout.version, devices],
+    );
 
     const admin = await enrolledAs(cluster, "platform-admin", {});
     await visitor.signIn(admin, `/releases/rollouts/${rollout.id}`, admin.recoveryCodes[0]);
@@ -141,7 +137,7 @@ inChromium("releases in the console", (visit) => {
       expect.stringMatching(/^2 Others\s+1 device\s+waits for wave 1$/),
     ]);
     const failures = partOf(visitor, "Failures against the limit").getByRole("listitem");
-    expect(await failures.allTextContents()).toEqual(["All devices1 of 2, limit 5", "Canary1 of 2, limit 5"]);
+    expect(await failures.allTextContents()).toEqual(["All devices1 of 2, halts at 6", "Canary1 of 2, halts at 6"]);
     await visitor.expectAccessibleAtBothWidths();
     expect((await root.call("POST", `/agent-versions/rollouts/${rollout.id}/cancel`)).status).toBe(200);
   });

@@ -3,6 +3,7 @@ import type { BodyOf } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
 import { NameOf } from "../../parts/name-of.tsx";
 import { counted } from "../../rules/counted.ts";
+import { haltingFailures } from "../../rules/halting-failures.ts";
 import { type Limit, limitOf, limitsByWave, type Wave, waveWords } from "../../rules/waves.ts";
 import styles from "./rollout.module.css";
 
@@ -47,11 +48,11 @@ function WaveTrack({ of: { devices, succeeded, failed, inFlight } }: { of: Wave 
 
 type FailureBarsProps = { rollout: Rollout; waves: readonly Wave[] };
 
-/** Failures by what they concern, each against its limit; the line is the limit for as many as have answered. */
+/** Failures by what they concern, each against its limit; the line is where it halts, for as many as have answered. */
 export function FailureBars({ rollout, waves }: FailureBarsProps) {
   const parts = rollout.haltedParts.map(({ platform, orgId, failed, succeeded }) => {
     const ended = failed + succeeded;
-    const limit = Math.max(1, Math.ceil((ended * rollout.haltPercent) / 100));
+    const limit = haltingFailures(rollout, ended);
     return { key: `part ${platform ?? orgId}`, name: platform ?? nameOf(orgId), failed, ended, limit };
   });
   const rows: (Limit & { key: string; name: ReactNode })[] = [
@@ -73,13 +74,13 @@ export function FailureBars({ rollout, waves }: FailureBarsProps) {
               </span>
               <span className="soft number">
                 {failed.toLocaleString()} of {ended.toLocaleString()}
-                <span className="visually-hidden">, limit {limit.toLocaleString()}</span>
+                <span className="visually-hidden">, halts at {limit.toLocaleString()}</span>
               </span>
             </li>
           );
         })}
       </ul>
-      <p className="soft">The line is the limit for as many as have answered.</p>
+      <p className="soft">The line is where it halts, for as many as have answered.</p>
     </Section>
   );
 }

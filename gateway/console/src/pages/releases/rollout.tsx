@@ -79,8 +79,10 @@ export function RolloutPage() {
 }
 
 /** Where it halted, and why. */
-function Halts({ of: { reason, haltedParts } }: { of: Rollout }) {
+function Halts({ of: { state, reason: newest, haltedParts } }: { of: Rollout }) {
   const exact = useExactTime();
+  // While parts alone are halted, the newest reason is that of one of them.
+  const reason = state === "halted" || haltedParts.length === 0 ? newest : null;
   if (!reason && haltedParts.length === 0) return null;
   return (
     <ul className={styles.halts} aria-label="Where it is halted">

@@ -1,0 +1,37 @@
+/** Fewer failures never halt by their share: one of two is chance. */
+const failuresMin = 3;
+/** The platform halts where so many failures are less probable than this at the tolerated share. */
+const chance = 5e-4;
+
+type Limits = { haltAfterFailures: number; haltPercent: number };
+
+/**
+ * The fewest failures among `ended` updates that halt a rollout: so many that the tolerated share does not explain
+ * them, or more than the number that is tolerated whatever their share.
+ */
+export function haltingFailures({ haltAfterFailures, haltPercent }: Limits, ended: number): number {
+  const share = Math.min(1, haltPercent / 100);
+  const tolerated = Math.max(haltAfterFailures, Math.floor(ended * share));
+  for (
+    let failed = Math.max(failuresMin, Math.floor(ended * share) + 1);
+    failed <= Math.min(ended, tolerated);
+    failed++
+  ) {
+    if (atLeast(failed, ended, share) < chance) return failed;
+  }
+  return tolerated + 1;
+}
+
+/** P(X ≥ failed) for X binomial of `ended` and `share`, beyond the mean: each term is smaller than the one before. */
+function atLeast(failed: number, ended: number, share: number): number {
+  if (share === 0) return 0;
+  let exponent = failed * Math.log(share) + (ended - failed) * Math.log1p(-share);
+  for (let at = 1; at <= failed; at++) exponent += Math.log((ended - failed + at) / at);
+  let term = Math.exp(exponent);
+  let sum = term;
+  for (let at = failed; at < ended && term > sum * 1e-9; at++) {
+    term *= ((ended - at) / (at + 1)) * (share / (1 - share));
+    sum += term;
+  }
+  return sum;
+}
