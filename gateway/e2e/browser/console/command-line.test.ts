@@ -115,4 +115,26 @@ inChromium("signing a command line in", (visit) => {
       login.stop();
     }
   });
+
+  visit("a code that was typed wrong too often says how long to wait, and stays in its field", async (visitor) => {
+    const { page } = visitor;
+    await visitor.signIn(await signedInAs(visitor.cluster, "platform-admin"), "/activate");
+    // The limit counts an address, which all tests share.
+    let wrong = 0;
+    await page.route("**/api/v1/auth/device/lookup", (route) => {
+      const isOver = ++wrong > 10;
+      const json = { code: isOver ? "rate_limited" : "invalid_user_code", error: "Refused", requestId: "r-1" };
+      return route.fulfill({ status: isOver ? 429 : 400, headers: isOver ? { "retry-after": "300" } : {}, json });
+    });
+    const code = page.getByLabel("Code that the command line shows");
+    await code.fill("BBBB-BBBB");
+    for (let nth = 1; nth <= 11; nth++) {
+      const answer = page.waitForResponse(/device\/lookup/);
+      await page.getByRole("button", { name: "Continue" }).click();
+      await answer;
+    }
+    await page.getByText("Too many attempts. Try again in 5 minutes.").waitFor();
+    expect(await code.inputValue()).toBe("BBBB-BBBB");
+    await visitor.expectAccessibleAtBothWidths();
+  });
 });

@@ -45,18 +45,21 @@ inChromium("views of lists in the console", (visit) => {
     await visitor.signIn(admin, "/devices?search=web", admin.recoveryCodes[0]);
     await page.getByRole("button", { name: "Views" }).click();
     await dialog.getByLabel("Save the filters on screen as").fill("Web");
-    let answer: "busy" | "limited" | "nothing" | null = "limited";
+    let answer: "busy" | "limited" | "broken" | "nothing" | null = "limited";
     visitor.losingTheGateway();
     await page.route("**/api/v1/saved-views", (route) => {
       if (route.request().method() !== "POST" || answer === null) return route.continue();
       if (answer === "nothing") return route.abort("connectionrefused");
-      const [status, code] = answer === "busy" ? [503, "unavailable"] : [429, "rate_limited"];
+      const [status, code] = { busy: [503, "unavailable"], limited: [429, "rate_limited"], broken: [500, "internal"] }[
+        answer
+      ];
       const json = { code, error: "Refused", requestId: "r-1" };
       return route.fulfill({ status: Number(status), headers: { "retry-after": "30" }, json });
     });
     for (const [kind, sentence] of [
       ["limited", "Too many attempts. Try again in 30 seconds."],
       ["busy", "A part of Muster does not answer at the moment."],
+      ["broken", "Something went wrong on our side."],
       ["nothing", "Muster cannot be reached."],
     ] as const) {
       answer = kind;

@@ -26,8 +26,9 @@ const spki = createHash("sha256")
 /** A refusal that a test provokes is an answer of the API; the browser writes each into its console. */
 const answered = /^Failed to load resource: the server responded with a status of (4\d\d|503)/;
 
-/** What the browser writes about a connection that is refused or cut. */
-const lost = /^Failed to load resource: net::ERR_(CONNECTION_|EMPTY_RESPONSE|SOCKET_|INCOMPLETE_)/;
+/** What the browser writes about a connection that is refused or cut, and about a gateway that is broken. */
+const lost =
+  /^Failed to load resource: (net::ERR_(CONNECTION_|EMPTY_RESPONSE|SOCKET_|INCOMPLETE_)|the server responded with a status of 500)/;
 
 export type Visitor = {
   cluster: Cluster;
@@ -50,7 +51,7 @@ export type Visitor = {
   gone(control: Locator): Promise<void>;
   /** Waits until nothing is loading and every animation has ended. */
   settled(): Promise<void>;
-  /** From now on, errors of the browser about a gateway that the test stops do not fail the test. */
+  /** From now on, errors of the browser about a gateway that the test stops or breaks do not fail the test. */
   losingTheGateway(): void;
   /** Fails on accessibility violations of the settled page in both themes. */
   expectAccessible(): Promise<void>;
