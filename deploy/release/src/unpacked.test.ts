@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { generateKeyPairSync } from "node:crypto";
+import { createHash, generateKeyPairSync } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -49,7 +49,7 @@ it.each(archives)("a planted secret in %s is found", (name, path, write) => {
   expect(() => checkSecrets(clean)).not.toThrow();
 });
 
-it("gitleaks finds a planted key, and nothing in code that reads keys", () => {
+it("gitleaks finds planted keys, and nothing in code that reads keys or in names of files", () => {
   if (!existsSync(builtGitleaks)) return;
   const at = mkdtempSync(join(folder, "leaks-"));
   const key = String(generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }));
@@ -57,9 +57,15 @@ it("gitleaks finds a planted key, and nothing in code that reads keys", () => {
     join(at, "code.js"),
     'const a = "-----BEGIN PRIVATE KEY-----";\nconst b = "-----END PRIVATE KEY-----";\n'.repeat(9),
   );
+  writeFileSync(join(at, "assets.json"), '["passkey-C3XePems.js","pencil-JTE6elZY.js"]');
   expect(leaksIn(builtGitleaks, at, join(folder, "report.json"))).toEqual([]);
   writeFileSync(join(at, "planted.js"), `const key = ${JSON.stringify(key)};\n`);
   writeFileSync(join(at, "planted.pem"), key);
+  writeFileSync(join(at, "planted.json"), `{"api_key":"${createHash("sha1").update("planted").digest("hex")}"}`);
   const found = leaksIn(builtGitleaks, at, join(folder, "report.json"));
-  expect(found.sort()).toEqual(["planted.js:1: private-key", "planted.pem:1: private-key"]);
+  expect(found.sort()).toEqual([
+    "planted.js:1: private-key",
+    "planted.json:1: generic-api-key",
+    "planted.pem:1: private-key",
+  ]);
 });
