@@ -58,6 +58,8 @@ if (values.help || !versionForm.test(version) || unknown !== undefined) {
 const packages = [...(values.deb ? [makeDeb] : []), ...(values.rpm ? [makeRpm] : [])];
 const counter = Number(values.counter ?? Math.floor(Date.now() / 1000));
 const folder = join(resolve(values.out ?? join(root, ".muster", "agent-releases")), version);
+// Packages have their folders' modes.
+process.umask(0o022);
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
 const work = join(cache, `work-${process.pid}`);

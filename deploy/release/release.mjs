@@ -30,6 +30,8 @@ async function main([command, ...rest]) {
   await makeRelease({ root, folder, options, say });
 }
 
+// Programs that make parts refuse folders that only their owner reads, and a release is everybody's.
+process.umask(0o022);
 try {
   await main(process.argv.slice(2));
 } catch (error) {

@@ -8,6 +8,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -109,6 +110,8 @@ describe("a release", () => {
       { encoding: "utf8", env: { ...process.env, TZ: "Asia/Tokyo", RELEASE_MINISIGN_KEY: "" } },
     );
     expect(later.stderr).toBe("");
+    const made = join(two, "dist/release/1.5.0");
+    expect(readdirSync(made).filter((name) => (statSync(join(made, name)).mode & 0o777) !== 0o644)).toEqual([]);
     const sums = (root: string) => readFileSync(join(root, "dist/release/1.5.0/SHA256SUMS"), "utf8");
     expect(sums(two)).toBe(sums(one));
     expect(
