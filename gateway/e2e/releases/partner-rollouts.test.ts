@@ -8,8 +8,10 @@ import { type LentCluster, lendMs, lentCluster } from "../support/lent-cluster.t
 import { enrollTotp, operator, signedInAs } from "../support/users.ts";
 import { buildRelease, publish } from "./release-folder.ts";
 
-/** Newer than all that is promoted; a pre-release, which is never promoted by itself. */
+/** A pre-release, which is never promoted by itself. */
 const version = "8.0.0-partner.1";
+/** Older than that, newer than whatever another suite has promoted on the cluster. */
+const installed = "7.9.0";
 const rollouts = "/agent-versions/rollouts";
 
 let cluster: LentCluster;
@@ -38,7 +40,7 @@ async function administrator({ partnerId }: Tenant): Promise<Api> {
 
 async function agentIn({ orgId, siteId }: Tenant) {
   const { body } = await root.call("POST", "/enrollment-keys", { orgId, siteId, name: "Key" });
-  return enrollAgent(cluster, String(body.key), { agentVersion: "1.0.0" });
+  return enrollAgent(cluster, String(body.key), { agentVersion: installed });
 }
 
 describe("a partner's rollout", () => {
@@ -56,8 +58,8 @@ describe("a partner's rollout", () => {
     expect([status, body]).toMatchObject([201, { partnerId: ours.partnerId, mayChange: true, state: "running" }]);
     const path = `${rollouts}/${body.id}`;
 
-    expect((await mine.heartbeat()).body).toMatchObject({ upgradeTo: version });
-    expect((await foreign.heartbeat()).body.upgradeTo).not.toBe(version);
+    expect((await mine.heartbeat({ agentVersion: installed })).body).toMatchObject({ upgradeTo: version });
+    expect((await foreign.heartbeat({ agentVersion: installed })).body.upgradeTo).not.toBe(version);
     const why = await other.call("GET", `/devices/${foreign.id}/update-decision`);
     expect([why.status, JSON.stringify(why.body)]).toEqual([200, expect.not.stringContaining(version)]);
     expect((await partner.call("GET", `${rollouts}?partnerId=${ours.partnerId}`)).body.data).toMatchObject([
@@ -73,13 +75,19 @@ describe("a partner's rollout", () => {
     }
 
     expect((await root.call("POST", `${path}/pause`)).body).toMatchObject({ state: "paused", heldByPlatform: true });
-    expect((await mine.heartbeat()).body).toMatchObject({ upgradeTo: null, status: "online" });
+    expect((await mine.heartbeat({ agentVersion: installed })).body).toMatchObject({
+      upgradeTo: null,
+      status: "online",
+    });
     expect(await partner.call("POST", `${path}/resume`)).toMatchObject({
       status: 409,
       body: { code: "rollout_not_running", error: "The platform has paused the rollout" },
     });
     expect((await root.call("POST", `${path}/resume`)).body).toMatchObject({ state: "running", heldByPlatform: false });
-    await until("the offer", async () => (await mine.heartbeat()).body.upgradeTo === version);
+    await until(
+      "the offer",
+      async () => (await mine.heartbeat({ agentVersion: installed })).body.upgradeTo === version,
+    );
     await mine.heartbeat({ agentVersion: version });
     expect((await partner.call("GET", path)).body).toMatchObject({ succeeded: 1, failed: 0 });
 
@@ -87,7 +95,10 @@ describe("a partner's rollout", () => {
     expect((await partner.call("POST", `${path}/complete`)).body).toMatchObject({ state: "completed" });
     const pins = await partner.call("GET", "/orgs/partners/me/agent-updates");
     expect(pins.body).toMatchObject({ fields: { agentTarget: { value: version } } });
-    await until("the offer of the pin", async () => (await next.heartbeat()).body.upgradeTo === version);
+    await until(
+      "the offer of the pin",
+      async () => (await next.heartbeat({ agentVersion: installed })).body.upgradeTo === version,
+    );
     await until("the audit rows of the partner", async () => {
       const actions = await auditedActions(partner, "agent_update.rollout", String(body.id));
       return ["create", "pause", "resume", "complete"].every((each) =>
