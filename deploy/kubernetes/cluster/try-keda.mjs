@@ -25,7 +25,9 @@ const scaled = {
   services: { "webhook-matcher": { config }, "webhook-sender": { config } },
 };
 
-const upgrade = (...more) => helm("upgrade", "muster", chart, "-f", values, ...more, "--wait", "--timeout", "5m");
+/** Takes back a number of pods that the autoscaler of the part before has left (docs/operations/scaling.md). */
+const ours = ["--force-conflicts", "--wait", "--timeout", "5m"];
+const upgrade = (...more) => helm("upgrade", "muster", chart, "-f", values, ...more, ...ours);
 const wanted = async () =>
   Number(await kubectl("get", "deployment/muster-webhook-sender", "-o", "jsonpath={.spec.replicas}"));
 const ready = async () =>
