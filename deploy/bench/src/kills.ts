@@ -26,7 +26,7 @@ export async function run([updates = "200"]: string[], report: Report): Promise<
     const isPassed = await runSuites({ KILL_UPDATES: updates, KILL_INSTALLS: "all", KILL_REPORT: file });
     const minutes = (performance.now() - startedMs) / 60_000;
     const lines = existsSync(file) ? readFileSync(file, "utf8").split("\n").slice(0, -1) : [];
-    const all = lines.map((line) => JSON.parse(line) as Killed | Updated);
+    const all: (Killed | Updated)[] = lines.map((line) => JSON.parse(line));
     const updated = all.find((each): each is Updated => "updates" in each);
     const counts = sumOf(all);
     report.none({ "suites that found a fault": isPassed ? 0 : 1 });

@@ -1,4 +1,5 @@
 import { expect, it } from "@jest/globals";
+import { isOverThreshold } from "../../../../services/agent-release/src/rules/rollout.ts";
 import { haltingFailures } from "./halting-failures.ts";
 
 const limits = { haltAfterFailures: 50, haltPercent: 3 };
@@ -21,4 +22,26 @@ it("more updates tolerate more failures", () => {
   expect(at).toEqual([...at].sort((a, b) => a - b));
   expect(at[3]).toBeGreaterThan(300);
   expect(at[3]).toBeLessThan(400);
+});
+
+it("is where agent-release halts, for every number of ended updates", () => {
+  for (const haltPercent of [0, 0.5, 1, 3, 7, 29, 50, 99.9, 100]) {
+    for (const haltAfterFailures of [0, 1, 4, 50, 1_000]) {
+      for (const ended of [...Array(120).keys(), 1_000, 4_321]) {
+        const isOver = (failed: number) =>
+          isOverThreshold(
+            { maxInFlight: 1, haltFailures: haltAfterFailures, haltPercent },
+            { inFlight: 0, succeeded: ended - failed, failed, failuresBeforeResume: 0 },
+          );
+        const limit = haltingFailures({ haltAfterFailures, haltPercent }, ended);
+        const found = { haltPercent, haltAfterFailures, ended, limit };
+        expect({ ...found, before: limit > 0 && limit <= ended + 1 && isOver(limit - 1) }).toEqual({
+          ...found,
+          before: false,
+        });
+        if (limit <= ended) expect({ ...found, at: isOver(limit) }).toEqual({ ...found, at: true });
+        else expect({ ...found, all: isOver(ended) }).toEqual({ ...found, all: false });
+      }
+    }
+  }
 });

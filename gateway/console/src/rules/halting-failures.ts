@@ -6,12 +6,13 @@ const chance = 5e-4;
 type Limits = { haltAfterFailures: number; haltPercent: number };
 
 /**
+ * The rule of agent-release (rules/rollout.ts), whose reply has the limits and not this number; a test compares both.
  * The fewest failures among `ended` updates that halt a rollout: so many that the tolerated share does not explain
  * them, or more than the number that is tolerated whatever their share.
  */
 export function haltingFailures({ haltAfterFailures, haltPercent }: Limits, ended: number): number {
   const share = Math.min(1, haltPercent / 100);
-  const tolerated = Math.max(haltAfterFailures, Math.floor(ended * share));
+  const tolerated = Math.max(haltAfterFailures, Math.floor((haltPercent * ended) / 100));
   for (
     let failed = Math.max(failuresMin, Math.floor(ended * share) + 1);
     failed <= Math.min(ended, tolerated);
@@ -29,7 +30,7 @@ function atLeast(failed: number, ended: number, share: number): number {
   for (let at = 1; at <= failed; at++) exponent += Math.log((ended - failed + at) / at);
   let term = Math.exp(exponent);
   let sum = term;
-  for (let at = failed; at < ended && term > sum * 1e-9; at++) {
+  for (let at = failed; at < ended && term > sum * 1e-12; at++) {
     term *= ((ended - at) / (at + 1)) * (share / (1 - share));
     sum += term;
   }
