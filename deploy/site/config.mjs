@@ -8,6 +8,8 @@ export default {
   description: ${JSON.stringify(`Documentation of Muster ${version}`)},
   cleanUrls: false,
   lastUpdated: false,
+  // One page after the other: the search index lists them in the order in which they were read.
+  buildConcurrency: 1,
   ignoreDeadLinks: "localhostLinks",
   head: [["script", { src: "/diagrams.js", defer: "" }]],
   markdown: {
