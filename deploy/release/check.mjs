@@ -10,6 +10,7 @@ import { verifyChecksums } from "./checksums.mjs";
 
 // The checks use compiled parts of the checkout.
 prepare();
+const { checkAgain } = await import("./check/again.mjs");
 const { checkChart } = await import("./check/chart.mjs");
 const { checkCluster } = await import("./check/cluster.mjs");
 const { checkCompose } = await import("./check/compose.mjs");
@@ -32,11 +33,14 @@ const parts = {
   local: checkLocal,
   cluster: checkCluster,
 };
+/** Not among all parts: a release is made for it. */
+const named = { again: checkAgain };
+const partOf = (name) => parts[name] ?? named[name];
 
 const { values, positionals } = parseArgs({ allowPositionals: true, options: { earlier: { type: "string" } } });
 const [path, ...wanted] = positionals;
-const unknown = wanted.find((name) => !(name in parts));
-const names = Object.keys(parts).join("|");
+const unknown = wanted.find((name) => partOf(name) === undefined);
+const names = Object.keys({ ...parts, ...named }).join("|");
 if (path === undefined || unknown !== undefined) {
   process.stderr.write(`usage: node deploy/release/check.mjs FOLDER [${names}]… [--earlier FOLDER]\n`);
   process.exit(2);
@@ -51,7 +55,7 @@ try {
   for (const name of wanted.length > 0 ? wanted : Object.keys(parts)) {
     const began = performance.now();
     const seconds = () => `${((performance.now() - began) / 1000).toFixed(1)} s`;
-    const missing = await parts[name]({ folder, files, release, work: join(work, name), earlier, say });
+    const missing = await partOf(name)({ folder, files, release, work: join(work, name), earlier, say });
     if (typeof missing === "string") {
       process.stdout.write(`${name}: not run: ${missing}\n`);
       if (process.env.CI === "true") process.exitCode = 1;
