@@ -8,10 +8,7 @@ const isolated = {
   testEnvironmentOptions: { customExportConditions: ["source", "node", "node-addons"] },
   extensionsToTreatAsEsm: [".ts"],
   transform: {
-    "\\.ts$": [
-      process.env.TEST_MUTANT ? "./deploy/mutation/transform.mjs" : "@swc/jest",
-      { jsc: { parser: { syntax: "typescript" }, target: "es2023" }, module: { type: "es6" } },
-    ],
+    "\\.ts$": ["@swc/jest", { jsc: { parser: { syntax: "typescript" }, target: "es2023" }, module: { type: "es6" } }],
   },
 };
 const together = { testEnvironment: "node", testRunner: "./deploy/local/jest/native-runner.mjs", transform: {} };

@@ -18,40 +18,60 @@ const swapped = {
   "*": "/",
 };
 
+const isText = ({ type, value }) => type === "TemplateLiteral" || typeof value === "string";
+
+/** The expression with another operator; undefined where none is a mistake that the compiler leaves. */
+function withOtherOperator({ operator, start, end, left, right }, source) {
+  const other = swapped[operator];
+  if (other === undefined || (operator === "+" && [left, right].some(isText))) return undefined;
+  const between = source.slice(left.end, right.start).replace(operator, other);
+  return source.slice(start, left.end) + between + source.slice(right.start, end);
+}
+
+/** What of a node may be changed by itself: `{ node, kind, text }`. */
+function changesOf(node, source) {
+  const { type, test, value, expression, argument } = node;
+  switch (type) {
+    case "BinaryExpression":
+    case "LogicalExpression": {
+      const text = withOtherOperator(node, source);
+      return text === undefined ? [] : [{ node, kind: node.operator, text }];
+    }
+    case "IfStatement":
+    case "ConditionalExpression": {
+      // The negation of an equality is a mutant already.
+      if (["===", "!=="].includes(test.operator)) return [];
+      const kind = type === "IfStatement" ? "if" : "?";
+      return [{ node: test, kind, text: `!(${source.slice(test.start, test.end)})` }];
+    }
+    case "Literal":
+      if (typeof value === "boolean") return [{ node, kind: "boolean", text: String(!value) }];
+      return typeof value === "number" && value < 1e6 ? [{ node, kind: "number", text: String(value + 1) }] : [];
+    case "ExpressionStatement":
+      return expression.type.endsWith("CallExpression") ? [{ node: expression, kind: "call", text: "undefined" }] : [];
+    case "ReturnStatement":
+      return argument?.type === "Identifier" ? [{ node: argument, kind: "return", text: "undefined" }] : [];
+    default:
+      return [];
+  }
+}
+
 /** Every mutant of a file, in the order of its text. */
 export function mutantsOf(file) {
   const source = readFileSync(file, "utf8");
   const found = [];
-  const add = (node, kind, text) => {
-    const line = source.slice(0, node.start).split("\n").length;
-    found.push({ file, start: node.start, end: node.end, text, kind, line });
-  };
-  const textOf = ({ start, end }) => source.slice(start, end);
   const visit = (node) => {
     if (node === null || typeof node !== "object") return;
     if (Array.isArray(node)) return node.forEach(visit);
-    // Types are not run; texts and metrics are not rules.
-    if (/^TS(Type|Interface|Union|Function)/.test(node.type ?? "") || node.type === "ImportDeclaration") return;
-    if (node.type === "BinaryExpression" || node.type === "LogicalExpression") {
-      const other = swapped[node.operator];
-      const isText = [node.left, node.right].some(
-        ({ type, value }) => type === "TemplateLiteral" || typeof value === "string",
-      );
-      if (other && !(isText && node.operator === "+")) {
-        add(node, node.operator, `${textOf(node.left)} ${other} ${textOf(node.right)}`);
-      }
+    if (node.type === "ImportDeclaration") return;
+    // Types are not run: of an assertion, its expression is.
+    if (node.type?.startsWith("TS")) return visit(node.expression ?? null);
+    for (const { node: changed, kind, text } of changesOf(node, source)) {
+      const { start, end } = changed;
+      found.push({ file, start, end, text, kind, line: source.slice(0, start).split("\n").length });
     }
-    // The negation of an equality is a mutant already.
-    const isEquality = ["===", "!=="].includes(node.test?.operator);
-    if (node.type === "IfStatement" && !isEquality) add(node.test, "if", `!(${textOf(node.test)})`);
-    if (node.type === "ConditionalExpression" && !isEquality) add(node.test, "?", `!(${textOf(node.test)})`);
-    if (node.type === "Literal" && typeof node.value === "boolean") add(node, "boolean", String(!node.value));
-    if (node.type === "Literal" && typeof node.value === "number" && node.value < 1e6)
-      add(node, "number", String(node.value + 1));
-    if (node.type === "ExpressionStatement" && node.expression.type.endsWith("CallExpression")) add(node, "call", ";");
-    if (node.type === "ReturnStatement" && node.argument?.type === "Identifier")
-      add(node.argument, "return", "undefined");
-    for (const value of Object.values(node)) visit(value);
+    // A name of a member is no value.
+    for (const [name, value] of Object.entries(node)) if (name !== "key" || node.computed) visit(value);
   };
   visit(parseAst(source, { lang: "ts" }).body);
   return found.sort((a, b) => a.start - b.start);

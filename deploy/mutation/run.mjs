@@ -1,28 +1,31 @@
-// `npm run test:mutation -- [--every N] [--from N] [FILE…]`: changes one expression after the other of what decides
-// (rules of services, the gateway's auth and http, the guards of libs/rpc) and runs the tests that use the file, which
-// is never changed on the disk. Prints each mutant that no test finds, and the share that is found; status 1 below 85
-// %. By default every tenth mutant.
+// `npm run test:mutation -- [--every N] [--from N] [--workers N] [FILE…]`: changes one expression after the other of
+// what decides (rules of services, the gateway's auth and http, the guards of libs/rpc) and runs the tests that use the
+// file, which is never changed on the disk. Prints each mutant that no test finds, and the share that is found; status
+// 1 below 85 %. By default every 25th mutant, by two processes.
 import "../local/check-node.mjs";
-import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { prepare, root } from "../local/prepare.mjs";
 
 const least = 0.85;
-/** A mutant may make a loop endless. */
-const runMs = 240_000;
 const ofCallers = ["issuers", "caller-claims", "verifier", "metadata", "bounded-map"];
 const guards = ["port/guard", ...ofCallers.map((name) => `caller/${name}`)];
+const foundBy = { test: "a test", time: "its time", crash: "a crash" };
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { every: { type: "string", default: "10" }, from: { type: "string", default: "0" } },
+  options: {
+    every: { type: "string", default: "25" },
+    from: { type: "string", default: "0" },
+    workers: { type: "string", default: "2" },
+  },
 });
 prepare();
 const { mutantsOf } = await import("./mutants.mjs");
-const { testsOf } = await import("./tests.mjs");
+const { Examination } = await import("./examination.mjs");
+const { Worker } = await import("./worker.mjs");
 const { cacheFolders, startTestCluster, testNatsServer } = await import("../local/dist/test-cluster.js");
 
 const sourcesIn = (folder) =>
@@ -38,58 +41,67 @@ const deciding = [
   ...guards.map((name) => join(root, "libs", "rpc", "src", `${name}.ts`)),
 ];
 
-const cache = cacheFolders(root, tmpdir());
-const [cluster, nats] = await Promise.all([startTestCluster(cache), testNatsServer(cache)]);
-const servers = { MUSTER_TEST_PG_URL: cluster.url, MUSTER_TEST_NATS_BIN: nats };
-
-/** Runs tests; returns the exit status, null after too long. */
-function run(tests, args, env, timeout) {
-  const jest = join(root, "node_modules", "jest", "bin", "jest.js");
-  const flags = ["--experimental-vm-modules", "--no-warnings", jest, "--runInBand", "--forceExit", ...args];
-  const { status } = spawnSync(process.execPath, [...flags, ...tests], {
-    cwd: root,
-    stdio: "ignore",
-    timeout,
-    killSignal: "SIGKILL",
-    env: { ...process.env, ...servers, ...env },
-  });
-  return status;
-}
-
-/** Those of these tests that fail without a mutant: they would find everything. */
-function failing(tests) {
-  if (tests.length === 0) return new Set();
-  const folder = mkdtempSync(join(tmpdir(), "muster-mutation-"));
-  const report = join(folder, "report.json");
-  run(tests, ["--json", `--outputFile=${report}`], {});
-  const { testResults } = JSON.parse(readFileSync(report, "utf8"));
-  rmSync(folder, { recursive: true });
-  return new Set(testResults.filter(({ status }) => status !== "passed").map(({ name }) => name));
-}
-
 const files = positionals.length > 0 ? positionals.map((path) => resolve(path)) : deciding;
 const all = files.flatMap(mutantsOf);
-const chosen = all.filter((_mutant, at) => at % Number(values.every) === Number(values.from) % Number(values.every));
+const chosen = all
+  .filter((_mutant, at) => at % Number(values.every) === Number(values.from) % Number(values.every))
+  .map((mutant, id) => ({ id, ...mutant }));
 console.log(`${chosen.length} of ${all.length} mutants in ${files.length} files`);
-const left = failing([...new Set(chosen.flatMap(({ file }) => testsOf(file).flat()))]);
-for (const test of left) console.log(`left out, since it fails without a mutant: ${relative(root, test)}`);
-let found = 0;
-let late = 0;
-for (const mutant of chosen) {
-  const groups = testsOf(mutant.file).map((tests) => tests.filter((test) => !left.has(test)));
-  const env = { TEST_MUTANT: JSON.stringify(mutant) };
-  let status = 0;
-  for (const tests of groups) if (status === 0 && tests.length > 0) status = run(tests, ["--bail"], env, runMs);
-  if (status === null) late += 1;
-  if (status !== 0) {
-    found += 1;
-    continue;
-  }
-  const text = mutant.text.replaceAll(/\s+/g, " ").slice(0, 80);
-  const why = groups.flat().length === 0 ? "no test uses the file" : `tests pass: ${text}`;
-  console.log(`not found: ${relative(root, mutant.file)}:${mutant.line} (${mutant.kind}) ${why}`);
-}
-const share = found / Math.max(1, chosen.length);
-console.log(`${found} of ${chosen.length} mutants found, ${late} by their time: ${(share * 100).toFixed(1)} %`);
+
+const began = performance.now();
+const work = mkdtempSync(join(tmpdir(), "muster-mutation-"));
+const byFile = new Map(files.map((file) => [file, chosen.filter((mutant) => mutant.file === file)]));
+const list = join(work, "mutants.json");
+writeFileSync(list, JSON.stringify(Object.fromEntries(byFile)));
+const cache = cacheFolders(root, tmpdir());
+const [cluster, nats] = await Promise.all([startTestCluster(cache), testNatsServer(cache)]);
+const e2e = join(work, "e2e");
+mkdirSync(e2e);
+const env = {
+  MUSTER_TEST_PG_URL: cluster.url,
+  MUSTER_TEST_NATS_BIN: nats,
+  MUSTER_E2E_DIR: e2e,
+  TEST_MUTANTS: list,
+};
+
+const examination = new Examination((test, problem) =>
+  console.log(`left out, since it fails without a mutant: ${relative(root, test)}: ${problem.slice(0, 400)}`),
+);
+const results = new Map();
+const waiting = [...byFile.values()];
+const workers = Array.from({ length: Number(values.workers) }, () => new Worker(env));
+/** One process begins with the first files, the other with the last: they share few tests. */
+await Promise.all(
+  workers.map(async (worker, at) => {
+    while (waiting.length > 0) {
+      for (const mutant of at % 2 === 0 ? waiting.shift() : waiting.pop()) {
+        results.set(mutant, await examination.examine(mutant, worker));
+        report(mutant);
+      }
+    }
+    worker.stop();
+  }),
+);
 await cluster.stop();
+rmSync(work, { recursive: true });
+
+const found = chosen.filter((mutant) => results.get(mutant) in foundBy);
+const share = found.length / Math.max(1, chosen.length);
+const ways = Object.entries(foundBy).map(([way, name]) => {
+  return `${found.filter((mutant) => results.get(mutant) === way).length} by ${name}`;
+});
+const minutes = ((performance.now() - began) / 60_000).toFixed(1);
+console.log(
+  `${found.length} of ${chosen.length} mutants found: ${(share * 100).toFixed(1)} % (${ways.join(", ")}) in ${minutes} minutes`,
+);
 process.exit(share >= least ? 0 : 1);
+
+function report(mutant) {
+  const result = results.get(mutant);
+  if (result in foundBy) return;
+  const short = (text) => text.replaceAll(/\s+/g, " ").slice(0, 100);
+  const was = readFileSync(mutant.file, "utf8").slice(mutant.start, mutant.end);
+  const why = result === "unreached" ? "no test runs it" : "tests pass";
+  const location = `${relative(root, mutant.file)}:${mutant.line}`;
+  console.log(`not found: ${location} (${mutant.kind}) ${why}: ${short(was)} → ${short(mutant.text)}`);
+}

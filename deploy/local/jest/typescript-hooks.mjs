@@ -3,6 +3,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { transform } from "@swc/core";
+import { switched } from "../../mutation/switched.mjs";
 
 const root = new URL("../../../", import.meta.url).href;
 const globals = new URL("globals.mjs", import.meta.url).href;
@@ -32,6 +33,10 @@ export async function resolve(specifier, context, next) {
   return { ...found, shortCircuit: true, url: isOwn(found.url) ? `${found.url}?run=${run}` : found.url };
 }
 
+/** Mutants of sources by their paths, while they are tried (deploy/mutation): the file that TEST_MUTANTS names. */
+const list = process.env.TEST_MUTANTS;
+const mutants = list === undefined ? {} : JSON.parse(await readFile(list, "utf8"));
+
 /** Erased sources, with the time of the file they are of. */
 const sources = new Map();
 
@@ -39,7 +44,8 @@ async function sourceOf(filename) {
   const { mtimeMs } = await stat(filename);
   const cached = sources.get(filename);
   if (cached?.mtimeMs === mtimeMs) return cached.code;
-  const { code } = await transform(await readFile(filename, "utf8"), { ...options, filename });
+  const source = switched(await readFile(filename, "utf8"), mutants[filename] ?? []);
+  const { code } = await transform(source, { ...options, filename });
   sources.set(filename, { mtimeMs, code });
   return code;
 }

@@ -1,0 +1,69 @@
+import { testsOf } from "./tests.mjs";
+
+/** A test file without a mutant, which may start servers. */
+const baselineMs = 120_000;
+/** What took longer started servers, and leaves them when it fails. */
+const withServersMs = 700;
+
+/** Runs tests for mutants: each file is first run without one, which tells whether it passes and what it reaches. */
+export class Examination {
+  #baselines = new Map();
+  /** Called with each test file that fails without a mutant, and why: it would find everything. */
+  #leftOut;
+
+  constructor(leftOut) {
+    this.#leftOut = leftOut;
+  }
+
+  /**
+   * Resolves to what finds a mutant: `test`, `time` (it makes a test endless) or `crash`; else to `unreached` (no test
+   * runs its expression) or `passed`.
+   */
+  async examine(mutant, worker) {
+    let isReached = false;
+    for (const group of testsOf(mutant.file)) {
+      const reaching = await this.#reaching(mutant, group, worker);
+      for (const { test, ms } of reaching.sort((a, b) => a.ms - b.ms)) {
+        isReached = true;
+        const { passed, ended = "test" } = await worker.ask(test, mutant.id, 6_000 + 10 * ms);
+        if (passed) continue;
+        if (ms > withServersMs) worker.stop();
+        return ended;
+      }
+    }
+    return isReached ? "passed" : "unreached";
+  }
+
+  /** The first tests of a group that run a mutant's expression, with how long they take. */
+  async #reaching({ id }, { tests, most }, worker) {
+    const found = [];
+    for (const test of tests) {
+      if (found.length === most) break;
+      const { ms, reached } = await this.#baselineOf(test, worker);
+      if (reached.has(id)) found.push({ test, ms });
+    }
+    return found;
+  }
+
+  #baselineOf(test, worker) {
+    const known = this.#baselines.get(test);
+    if (known !== undefined) return known;
+    const baseline = this.#runWithout(test, worker);
+    this.#baselines.set(test, baseline);
+    return baseline;
+  }
+
+  async #runWithout(test, worker) {
+    let reply = await worker.ask(test, null, baselineMs);
+    if (!reply.passed) {
+      // Not because of what a mutant left in this process.
+      worker.stop();
+      reply = await worker.ask(test, null, baselineMs);
+    }
+    if (!reply.passed) {
+      this.#leftOut(test, reply.problem ?? reply.ended);
+      return { ms: 0, reached: new Set() };
+    }
+    return { ms: reply.ms, reached: new Set(reply.reached) };
+  }
+}
