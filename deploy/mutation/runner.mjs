@@ -6,7 +6,7 @@ import runFile from "../local/jest/native-runner.mjs";
 
 let active = null;
 let reached = new Set();
-let failed = false;
+let failure = null;
 globalThis.musterMutant = (id) => {
   reached.add(id);
   return id === active;
@@ -15,9 +15,9 @@ globalThis.musterMutant = (id) => {
 const failures = new Set(["error", "hook_failure", "test_fn_failure"]);
 
 /** One failure finds a mutant: no other test of the file runs. */
-function endWithFailure({ name }, { rootDescribeBlock }) {
+function endWithFailure({ name, error }, { rootDescribeBlock }) {
   if (!failures.has(name)) return;
-  failed = true;
+  failure ??= String(error?.stack ?? error ?? name);
   skip(rootDescribeBlock);
 }
 
@@ -33,7 +33,7 @@ function skip(block) {
 async function problemOf(run) {
   try {
     const { numPassingTests, testExecError, failureMessage } = await run();
-    if (failed || testExecError) return failureMessage || "a hook failed";
+    if (failure !== null || testExecError) return failure ?? failureMessage;
     return numPassingTests > 0 ? null : "no test ran";
   } catch (error) {
     // A mutant may be in what a module does when it is loaded.
@@ -47,7 +47,7 @@ export default async function run(globalConfig, config, environment, runtime) {
   const messages = on(process, "message");
   process.send("ready");
   for await (const [{ test, mutant }] of messages) {
-    [active, reached, failed] = [mutant, new Set(), false];
+    [active, reached, failure] = [mutant, new Set(), null];
     const began = performance.now();
     const problem = await problemOf(() => runFile(globalConfig, config, environment, runtime, test));
     const megabytes = process.memoryUsage.rss() / 2 ** 20;

@@ -39,6 +39,7 @@ describe("a rollout's budget", () => {
     expect(isOverThreshold(guard, { ...counters, failed: 51 })).toBe(true);
     expect(isOverThreshold(guard, { ...counters, failed: 51, failuresBeforeResume: 51 })).toBe(false);
     expect(threshold(guard, { ...counters, succeeded: 10_000, failed: 0 })).toBe(300);
+    expect(threshold(guard, { ...counters, succeeded: 9_000, failed: 1_200, failuresBeforeResume: 200 })).toBe(300);
   });
 
   it("grants no more than the cap", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { fieldNames, isLockable, mergeSettings, nothingSet, type Settings } from "./settings.ts";
+import { fieldNames, isLockable, mergeSettings, nothingSet, type Settings, shownValue } from "./settings.ts";
 
 const pins = [null, "latest", "1.0.0"] as const;
 
@@ -41,5 +41,18 @@ describe("merged settings", () => {
         }
       }),
     );
+  });
+});
+
+describe("a setting in replies", () => {
+  it.each<[Parameters<typeof shownValue>[0], Parameters<typeof shownValue>[1], unknown]>([
+    ["windowStart", 510, "08:30"],
+    ["windowEnd", 1_440, "24:00"],
+    ["windowStart", 0, "00:00"],
+    ["windowEnd", null, null],
+    ["windowDays", ["mon"], ["mon"]],
+    ["agentTarget", "1.0.0", "1.0.0"],
+  ])("%s %j is %j", (field, value, shown) => {
+    expect(shownValue(field, value)).toEqual(shown);
   });
 });

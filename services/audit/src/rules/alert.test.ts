@@ -26,8 +26,11 @@ describe("a new alert", () => {
   it("takes the threshold of its template unless it has one", () => {
     const ready = { ...input, filter: {}, template: "many-refusals" };
     expect(newAlert(ready).threshold).toEqual({ count: 10, minutes: 10 });
-    const threshold = { count: 2, minutes: 5 };
-    expect(newAlert({ ...ready, threshold }).threshold).toEqual(threshold);
+    for (const threshold of [
+      { count: 1, minutes: 1 },
+      { count: 1_000, minutes: 1_440 },
+    ])
+      expect(newAlert({ ...ready, threshold }).threshold).toEqual(threshold);
   });
 
   it.each<[string, Partial<AlertInput>, string]>([

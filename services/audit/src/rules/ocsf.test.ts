@@ -4,7 +4,7 @@ import { describe, expect, it } from "@jest/globals";
 import { zeroUuid } from "@muster/kit";
 import { Ajv, type ValidateFunction } from "ajv";
 import { aChainRow } from "../testing/chain-row.ts";
-import { jsonSchemaOf, uidsOf, version } from "../testing/ocsf/json-schema.ts";
+import { activityName, jsonSchemaOf, uidsOf, version } from "../testing/ocsf/json-schema.ts";
 import type { ChainRow } from "./chain-row.ts";
 import { mayEmit } from "./emitters.ts";
 import type { Entry } from "./entry.ts";
@@ -62,6 +62,12 @@ describe("an audit row as an event of OCSF", () => {
     for (const actorType of ["user", "api_key", "agent", "system"] as const)
       for (const result of ["success", "failure", "denied"] as const)
         expect(problemsOf({ action, actorType, result })).toBeNull();
+  });
+
+  it.each(actions)("calls the activity of %s as its class does", (action) => {
+    const { class: ofClass, id, name } = activityOf(action);
+    if (id === 99) expect(activityName(ofClass, id)).toBeUndefined();
+    else expect(name).toBe(activityName(ofClass, id));
   });
 
   it.each(["custom.door.opened", "__proto__", "constructor", "something.new"])("keeps %s as API Activity", (action) => {

@@ -4,7 +4,7 @@ type Attribute = {
   type?: string;
   requirement?: string;
   is_array?: boolean;
-  enum?: Record<string, unknown>;
+  enum?: Record<string, { caption: string }>;
   profile?: string | null;
 };
 type Definition = {
@@ -53,6 +53,13 @@ export function jsonSchemaOf(className: string, profiles: readonly string[] = []
     type_uid: { enum: activities.map((id) => classUid * 100 + Number(id)) },
   };
   return { ...schema, properties: { ...schema.properties, ...calculated }, $defs: Object.fromEntries(objects) };
+}
+
+/** The name that a class has for an activity; undefined where it has no such number. */
+export function activityName(className: string, id: number): string | undefined {
+  const attribute = definitions.classes[className]?.attributes?.activity_id;
+  const values = typeof attribute === "object" && !Array.isArray(attribute) ? (attribute.enum ?? {}) : {};
+  return values[id]?.caption;
 }
 
 /** The `class_uid` and `category_uid` of a class. */
