@@ -296,6 +296,8 @@ describe("verification", () => {
       "INSERTED 11",
       "UNPROTECTED_TAIL 3",
     ]);
+    const altered = { ...added, checksum: "f".repeat(64) };
+    expect(verify({ ...appended, rows: [...appended.rows, altered] })).toEqual(["INSERTED 11", "UNPROTECTED_TAIL 3"]);
 
     // In between, the rest renumbered.
     const between = whole();
