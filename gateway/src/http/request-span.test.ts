@@ -19,6 +19,17 @@ describe("the span of a request", () => {
     afterAll(() => trace.disable());
 
     it.each([
+      [499, undefined],
+      [500, "500"],
+    ])("with status %i has the error %j", (status, type) => {
+      exporter.reset();
+      const span = begin("/api/v1/sites");
+      if (!span) throw new Error("no span");
+      endRequestSpan(span, { method: "GET", route: "GET /api/v1/sites", status, requestId: null });
+      expect(exporter.getFinishedSpans()[0]?.attributes["error.type"]).toBe(type);
+    });
+
+    it.each([
       ["GET /api/v1/sites/:id", "/api/v1/sites/:id"],
       ["/api/v1/sites/:id", "/api/v1/sites/:id"],
       ["fallback", "fallback"],

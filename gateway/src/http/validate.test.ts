@@ -57,6 +57,32 @@ describe("a field with a second spelling", () => {
   });
 });
 
+describe("an organization in the query", () => {
+  const orgId = "018f0000-0000-7000-8000-000000000001";
+  const row = { method: "POST" as const, body: z.strictObject({ orgId: z.guid().optional(), name: z.string() }) };
+  const checked = (body: unknown, of: Parameters<typeof validateBody>[0] = { ...row, query: undefined }) =>
+    validateBody(of, body, { orgId }, "organization");
+
+  it("is the body's, which may name the same", () => {
+    expect(checked({ name: "n" })).toEqual({ name: "n", orgId });
+    expect(checked({ name: "n", orgId: orgId.toUpperCase() })).toEqual({ name: "n", orgId });
+    expect(fieldErrors(errorOf(() => checked({ name: "n", orgId: orgId.replace("1", "2") })))).toEqual({
+      orgId: ["Differs from orgId of the query"],
+    });
+  });
+
+  it.each([null, "x", 1, true])("changes nothing of %j, which is no body", (body) => {
+    expect(errorOf(() => checked(body)).code).toBe("validation_failed");
+  });
+
+  it("is not the body's where a route has it in the query alone", () => {
+    const named = { method: "POST" as const, body: z.strictObject({ name: z.string() }), query: undefined };
+    expect(checked({ name: "n" }, named)).toEqual({ name: "n" });
+    const both = { ...row, query: z.object({ orgId: z.guid() }) };
+    expect(checked({ name: "n" }, both)).toEqual({ name: "n" });
+  });
+});
+
 describe("a body with errors", () => {
   it("is answered with all of them, each in this API's own terms", () => {
     const input = {
