@@ -327,6 +327,20 @@ describe("verification", () => {
     const duplicate = resealed({ ...rowAt(twice, 6), entry: entry(99) });
     expect(verify({ ...twice, rows: [...twice.rows, duplicate] })).toEqual(["FORK 6", tail]);
     expect(verify({ ...twice, rows: [...twice.rows, { ...rowAt(twice, 6) }] })).toEqual(["INSERTED 6", tail]);
+
+    // Beside the first row of what is left.
+    const beheaded = whole();
+    const second = resealed({ ...rowAt(beheaded, 2), entry: entry(99) });
+    const rest = beheaded.rows.filter(({ seq }) => seq > 1);
+    expect(verify({ ...beheaded, rows: [...rest, second] })).toEqual(["FORK 2", "DELETED 1", tail]);
+  });
+
+  it("reports numbers that a writer with the chain's rows has skipped", () => {
+    const begun = chainOf(5);
+    const later = chainOf(5, chainId, 6, { ...rowAt({ ...whole(), rows: begun }, 5), seq: 7 });
+    const last = later.at(-1);
+    const inputs = { ...whole(), rows: [...begun, ...later], checkpoints: [noteAt(last)] };
+    expect(verify({ ...inputs, head: { seq: 12, checksum: last?.checksum ?? null } })).toEqual(["DELETED 6-7"]);
   });
 
   it("reports INSERTED for a row copied from another chain", () => {
