@@ -1,7 +1,8 @@
 // jest's `testRunner` while mutants are tried: runs the test files that messages name, in this process and each with
 // modules of its own, with a mutant switched on. A message is `{ test, mutant }`, the reply `{ passed, problem, reached,
-// ms, megabytes }`: `reached` are the mutants whose expressions ran.
+// ms, megabytes, left }`: `reached` are the mutants whose expressions ran, `left` is what a failed file left running.
 import { on } from "node:events";
+import { setTimeout as delay } from "node:timers/promises";
 import runFile from "../local/jest/native-runner.mjs";
 
 let active = null;
@@ -29,6 +30,17 @@ function skip(block) {
   }
 }
 
+/** Milliseconds that what a file closed at its end may take to be gone. */
+const closingMs = 200;
+const running = () => process.getActiveResourcesInfo().length;
+
+/** How many timers, sockets, servers and processes there are more than before. */
+async function leftSince(before) {
+  const end = performance.now() + closingMs;
+  while (running() > before && performance.now() < end) await delay(20);
+  return Math.max(0, running() - before);
+}
+
 /** Why a file does not pass; null when it does. */
 async function problemOf(run) {
   try {
@@ -48,10 +60,13 @@ export default async function run(globalConfig, config, environment, runtime) {
   process.send("ready");
   for await (const [{ test, mutant }] of messages) {
     [active, reached, failure] = [mutant, new Set(), null];
+    const before = running();
     const began = performance.now();
     const problem = await problemOf(() => runFile(globalConfig, config, environment, runtime, test));
-    const megabytes = process.memoryUsage.rss() / 2 ** 20;
+    const ms = performance.now() - began;
     const passed = problem === null;
-    process.send({ passed, problem, reached: [...reached], ms: performance.now() - began, megabytes });
+    const left = passed ? 0 : await leftSince(before);
+    const megabytes = process.memoryUsage.rss() / 2 ** 20;
+    process.send({ passed, problem, reached: [...reached], ms, megabytes, left });
   }
 }

@@ -32,7 +32,7 @@ export class Worker {
     const reply = this.#reply(limitMs);
     this.#child.send({ test, mutant }, () => undefined);
     const answered = await reply;
-    if (answered.megabytes > megabytesMax) this.stop();
+    if (answered.megabytes > megabytesMax || answered.left > 0) this.stop();
     return answered;
   }
 
