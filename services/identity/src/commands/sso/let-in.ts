@@ -13,7 +13,7 @@ import { tokenHash } from "../../rules/opaque-token.ts";
 import { ownerOf } from "../../rules/owner.ts";
 import { hasLeft } from "../../rules/password-sign-in.ts";
 import { principalCaller } from "../../rules/principal.ts";
-import type { Claimed } from "../../rules/sso/claims.ts";
+import type { Addressed, Claimed } from "../../rules/sso/claims.ts";
 import { domainOf } from "../../rules/sso/email-domain.ts";
 import { type ProviderRow, tenantOf } from "../../rules/sso/provider.ts";
 import { LoginFlowEnded } from "../../rules/sso/reasons.ts";
@@ -41,8 +41,8 @@ import { applyRoles, endAccess, keepsAdministrator, readRules } from "../directo
 import { asDirectory } from "../directory/client.ts";
 import { provision } from "./provision.ts";
 
-/** The asserted identity and its provider. */
-export type Arrival = {
+/** What a provider answered about a user. */
+export type Answer = {
   claimed: Claimed;
   /** The provider is trusted with second factors, and saw one. */
   mfa: boolean;
@@ -50,6 +50,9 @@ export type Arrival = {
   profile: Record<string, unknown>;
   tokens: { access: string | null; refresh: string | null; expiresInSeconds: number | null };
 };
+
+/** An answer with an address. */
+export type Arrival = Answer & { claimed: Addressed };
 
 export type Arrived = { login: LoginRow; provider: ProviderRow; arrival: Arrival };
 
@@ -192,7 +195,7 @@ async function applyClaims(
 
 async function decide(tx: Tx, provider: ProviderRow, { claimed }: Arrival): Promise<Verdict> {
   const owner = ownerOf(provider);
-  const email = claimed.email ?? "";
+  const { email } = claimed;
   // Sign-ins of one user wait for each other here: the second finds what the first has made.
   await lockAddress(tx, email);
   // One after the other: they share a connection, and the first two take locks.

@@ -39,7 +39,7 @@ export async function linkAccount(
         if (!isAlive || user?.status !== "active" || hasLeft(user)) {
           return ended("user_gone", "the account or its session has ended");
         }
-        if (user.email.toLowerCase() !== arrival.claimed.email?.toLowerCase()) {
+        if (user.email.toLowerCase() !== arrival.claimed.email.toLowerCase()) {
           return ended("email_mismatch", "the provider's address is not the account's");
         }
         if (!(await invitedAddress(tx, ownerOf(held), user.email))) return ended("domain_not_allowed", addressRefusal);

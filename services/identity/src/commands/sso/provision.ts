@@ -3,7 +3,7 @@ import { type CallContext, systemCaller } from "@muster/kit";
 import { userEvent } from "../../emits/audit.ts";
 import { ownerOf } from "../../rules/owner.ts";
 import { principalCaller } from "../../rules/principal.ts";
-import type { Claimed } from "../../rules/sso/claims.ts";
+import type { Addressed } from "../../rules/sso/claims.ts";
 import { mayProvision } from "../../rules/sso/may-provision.ts";
 import type { ProviderRow } from "../../rules/sso/provider.ts";
 import { readPrincipal } from "../../store/principals.ts";
@@ -20,7 +20,7 @@ export async function provision(
   tx: Tx,
   context: CallContext,
   provider: ProviderRow,
-  { email, name }: Claimed,
+  { email, name }: Addressed,
   id: string,
   now: Date,
 ): Promise<{ userId: string } | { reason: "default_role_invalid" | "domain_not_allowed" }> {
@@ -31,15 +31,14 @@ export async function provision(
   if (!role || !by || !mayProvision({ caller: principalCaller(by), status: by.status }, role, owner)) {
     return { reason: "default_role_invalid" };
   }
-  const address = email ?? "";
-  const shown = name ?? address.slice(0, address.lastIndexOf("@"));
+  const shown = name ?? email.slice(0, email.lastIndexOf("@"));
   const who = { ...context, caller: system };
-  const claim = { email: address, by: owner, evidence: "none" as const };
+  const claim = { email, by: owner, evidence: "none" as const };
   const claimed = await claimAddress(tx, who, { userId: id, name: shown, tenant: owner }, claim, now);
   if (!claimed) return { reason: "domain_not_allowed" };
   await insertProvisioned(tx, id, claimed, { name: shown, owner, roleId: role.id }, now);
   const user = { user_id: id, name: shown, org_id: owner.orgId, partner_id: owner.partnerId };
-  const after = { email: address, name: shown, scope: "organization", roleId: role.id, role: role.key ?? role.name };
+  const after = { email, name: shown, scope: "organization", roleId: role.id, role: role.key ?? role.name };
   const details = {
     method: "sso",
     providerId: provider.id,

@@ -14,6 +14,9 @@ export type Claimed = {
   groupsElsewhere?: true;
 };
 
+/** Claims that have an address. */
+export type Addressed = Claimed & { email: string };
+
 export type ClaimSource = Readonly<Record<string, unknown>>;
 
 const maxGroups = 2_000;
