@@ -34,8 +34,8 @@ export const lives = [
 export const sampled = ["isolation/audit-rows", "isolation/bad-input", "isolation/isolation"];
 
 /**
- * Suites of packages that are in the rest: they kill processes, start whole clusters, or wait for real time-outs, and
- * what they promise seldom breaks without another suite of the same package.
+ * Suites of packages that are in the rest: they kill processes, start whole clusters, wait for real time-outs or take
+ * ten seconds of a worker, and what they promise seldom breaks without another suite of the same package.
  */
 export const long = [
   "deploy/agent-sim/src/fleet",
@@ -47,18 +47,30 @@ export const long = [
   "deploy/agent/src/kill-installer",
   "deploy/agent/src/kill-nine",
   "deploy/agent/src/real-agent",
+  "deploy/local/src/compose-setup",
   "deploy/local/src/guard",
   "deploy/local/src/keep-running",
   "deploy/local/src/standby",
   "deploy/release/src/local",
   "deploy/release/src/npm",
+  "gateway/src/http/body",
   "gateway/src/patterns",
   "libs/bus/src/deliveries",
   "libs/bus/src/recovery",
   "libs/db/src/checks/check-schema",
   "libs/egress/src/bad-receivers",
+  "libs/kit/src/telemetry/telemetry",
   "libs/rpc/src/client/restart",
   "libs/service/src/check-only",
+  "services/audit/src/jobs/exporter",
+  "services/audit/src/jobs/streamer",
+  "services/device-logs/src/rpc/live",
+  "services/webhook-dispatcher/src/jobs/maintenance",
+  "services/webhook-dispatcher/src/jobs/replayer",
+  "services/webhook-dispatcher/src/rpc/limits",
+  "services/webhook-dispatcher/src/sender/changes",
+  "services/webhook-dispatcher/src/sender/leases",
+  "services/webhook-dispatcher/src/sender/shares",
 ];
 
 const anyOf = (names) => `(${names.join("|")})\\.test\\.ts$`;
