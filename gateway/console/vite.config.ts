@@ -77,6 +77,11 @@ export default defineConfig({
         "sign-in": join(root, "sign-in.html"),
         portal: join(root, "portal.html"),
       },
+      output: {
+        // A page and the operations of its records have one name: the file says which of them it is.
+        chunkFileNames: ({ facadeModuleId }) =>
+          `assets/${/[/\\]src[/\\]operations[/\\]/.test(facadeModuleId ?? "") ? "do-" : ""}[name]-[hash].js`,
+      },
     },
   },
   server: {

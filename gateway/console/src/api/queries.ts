@@ -84,6 +84,10 @@ export type BodyOf<P extends keyof paths> = paths[P] extends {
 const without = (query: Readonly<Record<string, string | undefined>>) =>
   Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined && value !== ""));
 
+/** Reads a path once. Throws Failed. */
+export const read = <P extends keyof paths>(path: P, init: Init<P> = {}, signal?: AbortSignal): Promise<BodyOf<P>> =>
+  dataOf((api.GET as unknown as Get)(path, { ...init, signal }) as Promise<{ data?: BodyOf<P>; response: Response }>);
+
 type GetOptions<Body> = {
   /** Polls while the tab is visible; false, for a body that changes no more, ends it. */
   everyMs?: number | ((body: Body | undefined) => number | false);
@@ -104,10 +108,7 @@ export function useGet<P extends keyof paths>(
     ...(freshMs ? { staleTime: freshMs } : {}),
     ...(initial ? { initialData: initial.body as never, initialDataUpdatedAt: initial.atMs } : {}),
     queryKey: [path, init.params ?? {}],
-    queryFn: ({ signal }) =>
-      dataOf(
-        (api.GET as unknown as Get)(path, { ...init, signal }) as Promise<{ data?: BodyOf<P>; response: Response }>,
-      ),
+    queryFn: ({ signal }) => read(path, init, signal),
     refetchInterval: ({ state }) =>
       recoveryMs(state.error) ?? (typeof everyMs === "function" ? everyMs(state.data) : everyMs) ?? false,
     enabled,

@@ -1,5 +1,5 @@
 import type { ItemOf } from "@muster/client";
-import { Pause, Pencil, Play, Trash2 } from "lucide-react";
+import { Pause, Pencil, Play, Trash2, UserRoundCheck } from "lucide-react";
 import { api } from "../api/api.ts";
 import { dataOf } from "../api/queries.ts";
 import { ChangeAlert } from "./change-alert.tsx";
@@ -13,11 +13,13 @@ const forgets = ["/api/v1/audit-logs/alerts"] as const;
 const become = (status: "active" | "paused") => async (alert: Alert) =>
   void (await dataOf(api.PATCH("/api/v1/audit-logs/alerts/{id}", { params: of(alert), body: { status } })));
 
+const inYourName = ({ name }: Alert) => `${name} is active, in your name.`;
+
 /** What can be done with an alert of audit rows. */
 export const alertOperations: readonly Operation<Alert>[] = [
   {
     id: "alert.pause",
-    verb: () => "Pause",
+    verb: "Pause",
     needs: "PATCH /api/v1/audit-logs/alerts/{id}",
     icon: Pause,
     isOffered: ({ status }) => status === "active",
@@ -27,17 +29,28 @@ export const alertOperations: readonly Operation<Alert>[] = [
   },
   {
     id: "alert.resume",
-    verb: ({ status }) => (status === "ended" ? "Take it over" : "Resume"),
+    verb: "Resume",
     needs: "PATCH /api/v1/audit-logs/alerts/{id}",
     icon: Play,
-    isOffered: ({ status }) => status !== "active",
+    isOffered: ({ status }) => status === "paused",
     run: become("active"),
-    done: ({ name }) => `${name} is active, in your name.`,
+    done: inYourName,
+    forgets,
+  },
+  {
+    // The account in whose name it fired may read these rows no more.
+    id: "alert.take-over",
+    verb: "Take over",
+    needs: "PATCH /api/v1/audit-logs/alerts/{id}",
+    icon: UserRoundCheck,
+    isOffered: ({ status }) => status === "ended",
+    run: become("active"),
+    done: inYourName,
     forgets,
   },
   {
     id: "alert.change",
-    verb: () => "Change",
+    verb: "Change",
     needs: "PATCH /api/v1/audit-logs/alerts/{id}",
     icon: Pencil,
     form: ChangeAlert,
@@ -45,7 +58,7 @@ export const alertOperations: readonly Operation<Alert>[] = [
   },
   {
     id: "alert.delete",
-    verb: () => "Delete",
+    verb: "Delete",
     needs: "DELETE /api/v1/audit-logs/alerts/{id}",
     icon: Trash2,
     tone: "danger",

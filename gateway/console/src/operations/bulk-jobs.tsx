@@ -9,7 +9,7 @@ type Job = BodyOf<"/api/v1/devices/bulk-jobs/{id}">;
 export const bulkJobOperations: readonly Operation<Job>[] = [
   {
     id: "bulk-job.cancel",
-    verb: () => "Cancel it",
+    verb: "Cancel it",
     needs: "DELETE /api/v1/devices/bulk-jobs/{id}",
     icon: CircleX,
     tone: "danger",

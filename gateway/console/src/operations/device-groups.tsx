@@ -13,7 +13,7 @@ const forgets = ["/api/v1/device-groups", "/api/v1/devices"] as const;
 export const groupOperations: readonly Operation<Group>[] = [
   {
     id: "group.change",
-    verb: () => "Change",
+    verb: "Change",
     needs: "PATCH /api/v1/device-groups/{id}",
     icon: Pencil,
     form: ({ of: group, ...props }) => <GroupForm group={group} orgId={group.orgId} {...props} />,
@@ -21,7 +21,7 @@ export const groupOperations: readonly Operation<Group>[] = [
   },
   {
     id: "group.delete",
-    verb: () => "Delete",
+    verb: "Delete",
     needs: "DELETE /api/v1/device-groups/{id}",
     icon: Trash2,
     tone: "danger",

@@ -1,7 +1,19 @@
 import type { ItemOf } from "@muster/client";
-import { CircleCheck, CircleX, DownloadCloud, Merge, Pause, Pencil, Play, Replace, Trash2 } from "lucide-react";
+import {
+  CircleCheck,
+  CircleX,
+  DownloadCloud,
+  FolderPlus,
+  Merge,
+  Pause,
+  Pencil,
+  Play,
+  Replace,
+  Trash2,
+} from "lucide-react";
 import { api } from "../api/api.ts";
 import { dataOf } from "../api/queries.ts";
+import { AddToGroup } from "./add-to-group.tsx";
 import { ChangeDevice } from "./change-device.tsx";
 import type { Operation } from "./record-operation.ts";
 
@@ -19,7 +31,7 @@ const approve = (body: { replace?: true; merge?: true }) => async (device: Devic
 export const deviceOperations: readonly Operation<Device>[] = [
   {
     id: "device.approve",
-    verb: () => "Approve",
+    verb: "Approve",
     needs: "POST /api/v1/devices/{id}/approve",
     icon: CircleCheck,
     shown: "primary",
@@ -34,7 +46,7 @@ export const deviceOperations: readonly Operation<Device>[] = [
   },
   {
     id: "device.replace",
-    verb: () => "Approve and replace",
+    verb: "Approve and replace",
     needs: "DELETE /api/v1/devices/{id}",
     icon: Replace,
     shown: "button",
@@ -49,7 +61,7 @@ export const deviceOperations: readonly Operation<Device>[] = [
   },
   {
     id: "device.merge",
-    verb: () => "Approve and merge",
+    verb: "Approve and merge",
     needs: "DELETE /api/v1/devices/{id}",
     icon: Merge,
     isOffered: isQuarantined,
@@ -64,7 +76,7 @@ export const deviceOperations: readonly Operation<Device>[] = [
   },
   {
     id: "device.reject",
-    verb: () => "Reject",
+    verb: "Reject",
     needs: "POST /api/v1/devices/{id}/reject",
     icon: CircleX,
     tone: "danger",
@@ -80,7 +92,7 @@ export const deviceOperations: readonly Operation<Device>[] = [
   },
   {
     id: "device.update",
-    verb: () => "Update now",
+    verb: "Update now",
     needs: "POST /api/v1/devices/{id}/update",
     icon: DownloadCloud,
     isOffered: (device) => isAlive(device) && device.autoUpdateEnabled,
@@ -95,7 +107,7 @@ export const deviceOperations: readonly Operation<Device>[] = [
   },
   {
     id: "device.updates-off",
-    verb: () => "Hold updates",
+    verb: "Hold updates",
     needs: "POST /api/v1/devices/{id}/auto-update",
     icon: Pause,
     isOffered: (device) => isAlive(device) && device.autoUpdateEnabled,
@@ -109,7 +121,7 @@ export const deviceOperations: readonly Operation<Device>[] = [
   },
   {
     id: "device.updates-on",
-    verb: () => "Allow updates",
+    verb: "Allow updates",
     needs: "POST /api/v1/devices/{id}/auto-update",
     icon: Play,
     isOffered: (device) => isAlive(device) && !device.autoUpdateEnabled,
@@ -123,7 +135,7 @@ export const deviceOperations: readonly Operation<Device>[] = [
   },
   {
     id: "device.change",
-    verb: () => "Change",
+    verb: "Change",
     needs: "PATCH /api/v1/devices/{id}",
     icon: Pencil,
     isOffered: isAlive,
@@ -131,8 +143,17 @@ export const deviceOperations: readonly Operation<Device>[] = [
     forgets,
   },
   {
+    id: "device.group",
+    verb: "Add to a group",
+    needs: "POST /api/v1/device-groups/{id}/devices",
+    icon: FolderPlus,
+    isOffered: isAlive,
+    form: AddToGroup,
+    forgets: ["/api/v1/devices", "/api/v1/device-groups"],
+  },
+  {
     id: "device.decommission",
-    verb: () => "Decommission",
+    verb: "Decommission",
     needs: "DELETE /api/v1/devices/{id}",
     icon: Trash2,
     tone: "danger",

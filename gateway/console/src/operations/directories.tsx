@@ -1,7 +1,8 @@
 import type { ItemOf } from "@muster/client";
-import { KeyRound, Pause, Pencil, Play, RotateCcwKey, Trash2 } from "lucide-react";
+import { KeyRound, Pause, Pencil, Play, RotateCcwKey, Trash2, Waypoints } from "lucide-react";
 import { api } from "../api/api.ts";
 import { dataOf } from "../api/queries.ts";
+import { toRecord } from "../parts/links.ts";
 import { ChangeDirectory, RotateDirectoryToken } from "./change-directory.tsx";
 import type { Operation } from "./record-operation.ts";
 
@@ -17,7 +18,7 @@ const become = (status: "active" | "paused") => async (directory: Directory) =>
 export const directoryOperations: readonly Operation<Directory>[] = [
   {
     id: "directory.pause",
-    verb: () => "Pause",
+    verb: "Pause",
     needs: "POST /api/v1/directories/{id}/status",
     icon: Pause,
     shown: "button",
@@ -32,7 +33,7 @@ export const directoryOperations: readonly Operation<Directory>[] = [
   },
   {
     id: "directory.resume",
-    verb: () => "Let it go on",
+    verb: "Let it go on",
     needs: "POST /api/v1/directories/{id}/status",
     icon: Play,
     shown: "primary",
@@ -43,7 +44,7 @@ export const directoryOperations: readonly Operation<Directory>[] = [
   },
   {
     id: "directory.rotate",
-    verb: () => "Rotate token",
+    verb: "Rotate token",
     needs: "POST /api/v1/directories/{id}/tokens",
     icon: RotateCcwKey,
     shown: "button",
@@ -51,8 +52,17 @@ export const directoryOperations: readonly Operation<Directory>[] = [
     forgets,
   },
   {
+    id: "directory.mapping",
+    verb: "Map groups",
+    needs: "PUT /api/v1/directories/{id}/mappings",
+    icon: Waypoints,
+    isOnPage: true,
+    leads: ({ id, orgId }) => toRecord("/settings/directories/$id", { id }, { orgId: orgId ?? undefined }),
+    forgets: [],
+  },
+  {
     id: "directory.change",
-    verb: () => "Change",
+    verb: "Change",
     needs: "PATCH /api/v1/directories/{id}",
     icon: Pencil,
     form: ChangeDirectory,
@@ -60,7 +70,7 @@ export const directoryOperations: readonly Operation<Directory>[] = [
   },
   {
     id: "directory.revoke",
-    verb: () => "Revoke tokens",
+    verb: "Revoke tokens",
     needs: "DELETE /api/v1/directories/{id}/tokens",
     icon: KeyRound,
     tone: "danger",
@@ -77,7 +87,7 @@ export const directoryOperations: readonly Operation<Directory>[] = [
   },
   {
     id: "directory.delete",
-    verb: () => "Delete",
+    verb: "Delete",
     needs: "DELETE /api/v1/directories/{id}",
     icon: Trash2,
     tone: "danger",

@@ -17,7 +17,7 @@ const forgets = ["/api/v1/sso/domains"] as const;
 export const domainOperations: readonly Operation<Domain>[] = [
   {
     id: "domain.verify",
-    verb: () => "Verify",
+    verb: "Verify",
     needs: "POST /api/v1/sso/domains/{id}/verify",
     icon: ShieldCheck,
     isOffered: ({ verifiedAt }) => verifiedAt === null,
@@ -26,7 +26,7 @@ export const domainOperations: readonly Operation<Domain>[] = [
   },
   {
     id: "domain.give-up",
-    verb: () => "Give up",
+    verb: "Give up",
     needs: "DELETE /api/v1/sso/domains/{id}",
     icon: CircleX,
     tone: "danger",

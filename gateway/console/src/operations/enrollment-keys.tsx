@@ -42,7 +42,7 @@ function RotateEnrollmentKey({ of: key, onClose, onDone }: FormProps<EnrollmentK
 export const enrollmentKeyOperations: readonly Operation<EnrollmentKey>[] = [
   {
     id: "enrollment-key.rotate",
-    verb: () => "Rotate",
+    verb: "Rotate",
     needs: "POST /api/v1/enrollment-keys/{id}/rotate",
     icon: RotateCcwKey,
     form: RotateEnrollmentKey,
@@ -50,7 +50,7 @@ export const enrollmentKeyOperations: readonly Operation<EnrollmentKey>[] = [
   },
   {
     id: "enrollment-key.delete",
-    verb: () => "Delete",
+    verb: "Delete",
     needs: "DELETE /api/v1/enrollment-keys/{id}",
     icon: Trash2,
     tone: "danger",

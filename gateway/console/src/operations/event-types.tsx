@@ -14,10 +14,10 @@ const keep = (archived: boolean) => async (type: EventType) =>
 
 /** What can be done with an own event type. */
 export const eventTypeOperations: readonly Operation<EventType>[] = [
-  { id: "event-type.change", verb: () => "Change", needs, icon: Pencil, form: ChangeEventType, forgets },
+  { id: "event-type.change", verb: "Change", needs, icon: Pencil, form: ChangeEventType, forgets },
   {
     id: "event-type.archive",
-    verb: () => "Archive",
+    verb: "Archive",
     needs,
     icon: Archive,
     isOffered: ({ archived }) => !archived,
@@ -31,7 +31,7 @@ export const eventTypeOperations: readonly Operation<EventType>[] = [
   },
   {
     id: "event-type.restore",
-    verb: () => "Take it back",
+    verb: "Take it back",
     needs,
     icon: ArchiveRestore,
     isOffered: ({ archived }) => archived,

@@ -1,5 +1,5 @@
 import type { ItemOf } from "@muster/client";
-import { Download, Trash2 } from "lucide-react";
+import { CircleX, Download, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { api } from "../api/api.ts";
 import { type Failure, failureOf } from "../api/call.ts";
@@ -71,11 +71,16 @@ const unreadable: Failure = {
   retryAfterSeconds: null,
 };
 
+const isUnfinished = ({ status }: Export) => status === "queued" || status === "running";
+
+const remove = async (each: Export) =>
+  void (await dataOf(api.DELETE("/api/v1/audit-logs/exports/{id}", { params: of(each) })));
+
 /** What can be done with an export of audit rows. */
 export const exportOperations: readonly Operation<Export>[] = [
   {
     id: "export.download",
-    verb: () => "Download",
+    verb: "Download",
     needs: "GET /api/v1/audit-logs/exports/{id}/file",
     icon: Download,
     isOffered: ({ status }) => status === "done",
@@ -83,17 +88,26 @@ export const exportOperations: readonly Operation<Export>[] = [
     forgets: [],
   },
   {
+    id: "export.cancel",
+    verb: "Cancel it",
+    needs: "DELETE /api/v1/audit-logs/exports/{id}",
+    icon: CircleX,
+    tone: "danger",
+    isOffered: isUnfinished,
+    asks: { title: () => "Cancel the export?", says: () => "It ends, and its parts are removed." },
+    run: remove,
+    done: () => "The export is cancelled.",
+    forgets,
+  },
+  {
     id: "export.delete",
-    verb: ({ status }) => (status === "queued" || status === "running" ? "Cancel it" : "Delete"),
+    verb: "Delete",
     needs: "DELETE /api/v1/audit-logs/exports/{id}",
     icon: Trash2,
     tone: "danger",
-    asks: {
-      title: () => "Delete the export?",
-      says: ({ status }) =>
-        status === "running" ? "It ends, and its parts are removed." : "Its parts are removed; the audit trail stays.",
-    },
-    run: async (each) => void (await dataOf(api.DELETE("/api/v1/audit-logs/exports/{id}", { params: of(each) }))),
+    isOffered: (each) => !isUnfinished(each),
+    asks: { title: () => "Delete the export?", says: () => "Its parts are removed; the audit trail stays." },
+    run: remove,
     done: () => "The export is deleted.",
     forgets,
   },

@@ -14,7 +14,7 @@ const forgets = ["/api/v1/auth/mfa", "/api/v1/auth/me"] as const;
 export const factorOperations: readonly Operation<Factors>[] = [
   {
     id: "factor.add-app",
-    verb: () => "Add an authenticator app",
+    verb: "Add an authenticator app",
     needs: "POST /api/v1/auth/mfa/totp/setup",
     icon: Smartphone,
     shown: "button",
@@ -24,7 +24,7 @@ export const factorOperations: readonly Operation<Factors>[] = [
   },
   {
     id: "factor.remove-app",
-    verb: () => "Remove the authenticator app",
+    verb: "Remove the authenticator app",
     needs: "POST /api/v1/auth/mfa/totp/disable",
     icon: Trash2,
     shown: "button",
@@ -34,7 +34,7 @@ export const factorOperations: readonly Operation<Factors>[] = [
   },
   {
     id: "factor.add-passkey",
-    verb: () => "Add a passkey",
+    verb: "Add a passkey",
     needs: "POST /api/v1/auth/mfa/passkeys/register/options",
     icon: KeyRound,
     shown: "button",
@@ -47,7 +47,7 @@ export const factorOperations: readonly Operation<Factors>[] = [
 /** New recovery codes instead of those that are left. */
 export const newRecoveryCodes: Operation<Factors> = {
   id: "factor.recovery-codes",
-  verb: () => "Make new ones",
+  verb: "Make new ones",
   needs: "POST /api/v1/auth/mfa/recovery-codes",
   icon: RotateCcwKey,
   asks: { title: () => "Make new recovery codes?", says: () => "The codes that you have stop working." },
@@ -62,7 +62,7 @@ export const newRecoveryCodes: Operation<Factors> = {
 export const passkeyOperations: readonly Operation<Passkey>[] = [
   {
     id: "passkey.remove",
-    verb: () => "Remove",
+    verb: "Remove",
     needs: "DELETE /api/v1/auth/mfa/passkeys/{id}",
     icon: Trash2,
     tone: "danger",

@@ -16,7 +16,7 @@ const isOffered = ({ status }: Key) => status === "active";
 export const keyOperations: readonly Operation<Key>[] = [
   {
     id: "key.change",
-    verb: () => "Change",
+    verb: "Change",
     needs: "PATCH /api/v1/api-keys/{id}",
     icon: Pencil,
     isOffered,
@@ -25,7 +25,7 @@ export const keyOperations: readonly Operation<Key>[] = [
   },
   {
     id: "key.rotate",
-    verb: () => "Rotate",
+    verb: "Rotate",
     needs: "POST /api/v1/api-keys/{id}/rotate",
     icon: RotateCcwKey,
     isOffered,
@@ -34,7 +34,8 @@ export const keyOperations: readonly Operation<Key>[] = [
   },
   {
     id: "key.revoke",
-    verb: () => "Revoke",
+    verb: "Revoke",
+    alsoCalled: ["Delete"],
     needs: "DELETE /api/v1/api-keys/{id}",
     icon: CircleOff,
     tone: "danger",

@@ -12,7 +12,7 @@ const forgets = ["/api/v1/sso/link/options"] as const;
 export const linkOperations: readonly Operation<Option>[] = [
   {
     id: "link.make",
-    verb: () => "Link",
+    verb: "Link",
     needs: "POST /api/v1/sso/link/start/{providerId}",
     icon: Link2,
     isOffered: ({ linked }) => !linked,
@@ -25,7 +25,7 @@ export const linkOperations: readonly Operation<Option>[] = [
   },
   {
     id: "link.end",
-    verb: () => "Unlink",
+    verb: "Unlink",
     needs: "DELETE /api/v1/sso/link/{providerId}",
     icon: Unlink,
     isOffered: ({ linked }) => linked,

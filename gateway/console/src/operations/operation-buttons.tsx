@@ -1,32 +1,43 @@
+import { useMemo } from "react";
 import { useMe } from "../parts/me.tsx";
 import { Menu } from "../parts/menu.tsx";
 import type { Column } from "../parts/table.tsx";
 import { whyNot } from "../rules/why-not.ts";
+import { useHere } from "./here.ts";
 import { asksFirst, type Operation, offeredFor } from "./record-operation.ts";
 import { useRun } from "./runner.tsx";
 
 type OperationsProps<R> = { of: R; operations: readonly Operation<R>[]; name: string };
 
-const labelOf = <R,>(operation: Operation<R>, record: R) =>
-  `${operation.verb(record)}${asksFirst(operation) ? " …" : ""}`;
+const labelOf = <R,>(operation: Operation<R>) => `${operation.verb}${asksFirst(operation) ? " …" : ""}`;
 
 /** The operations of a page's record: some as buttons, the first of them at the end, the rest in a menu. */
 export function HeadOperations<R>({ of, operations, name }: OperationsProps<R>) {
-  const offered = offeredFor(operations, of);
+  useHere(operations, of, name);
+  const offered = offeredFor(operations, of).filter(({ isOnPage }) => !isOnPage);
   const prominent = offered.filter(({ shown }) => shown !== undefined);
   const others = offered.filter(({ shown }) => shown === undefined);
   return (
     <>
       {[...prominent].reverse().map((operation) => (
-        <OperationButton key={operation.id} of={of} operation={operation} />
+        <OneButton key={operation.id} of={of} operation={operation} />
       ))}
       <RowOperations of={of} operations={others} name={name} />
     </>
   );
 }
 
-/** One operation as a button; users who may not use it get the reason. */
-export function OperationButton<R>({ of, operation }: { of: R; operation: Operation<R> }) {
+type OneProps<R> = { of: R; operation: Operation<R> };
+
+/** One operation as a button of its own. */
+export function OperationButton<R>({ of, operation }: OneProps<R>) {
+  const operations = useMemo(() => [operation], [operation]);
+  useHere(operations, of, "");
+  return <OneButton of={of} operation={operation} />;
+}
+
+/** A button; users who may not use it get the reason. */
+function OneButton<R>({ of, operation }: OneProps<R>) {
   const run = useRun();
   const why = whyNot(useMe(), operation.needs);
   return (
@@ -41,7 +52,7 @@ export function OperationButton<R>({ of, operation }: { of: R; operation: Operat
       }}
     >
       <operation.icon size={15} aria-hidden />
-      {labelOf(operation, of)}
+      {labelOf(operation)}
       {why ? <span className="visually-hidden"> ({why})</span> : null}
     </button>
   );
@@ -57,7 +68,7 @@ export function RowOperations<R>({ of, operations, name }: OperationsProps<R>) {
     <Menu
       label={`More for ${name}`}
       items={offered.map((operation) => ({
-        label: labelOf(operation, of),
+        label: labelOf(operation),
         icon: <operation.icon size={15} aria-hidden />,
         ...(operation.tone ? { tone: operation.tone } : {}),
         why: whyNot(me, operation.needs),
@@ -71,11 +82,12 @@ export function RowOperations<R>({ of, operations, name }: OperationsProps<R>) {
 export function LineOperations<R>({ of, operations, name }: OperationsProps<R>) {
   const run = useRun();
   const me = useMe();
+  useHere(operations, of, name);
   return offeredFor(operations, of)
     .filter(({ needs }) => whyNot(me, needs) === null)
     .map((operation) => (
       <button type="button" key={operation.id} data-weight="link" onClick={() => run(operation, of)}>
-        {labelOf(operation, of)}
+        {labelOf(operation)}
         {name ? <span className="visually-hidden"> {name}</span> : null}
       </button>
     ));

@@ -1,7 +1,8 @@
 import type { ItemOf } from "@muster/client";
-import { Pencil, Trash2 } from "lucide-react";
+import { ClockArrowUp, Pencil, Trash2 } from "lucide-react";
 import { api } from "../api/api.ts";
 import { dataOf, useGet } from "../api/queries.ts";
+import { toRecord } from "../parts/links.ts";
 import { ChangeOrganization } from "./change-org.tsx";
 import type { Operation } from "./record-operation.ts";
 
@@ -13,7 +14,7 @@ const forgets = ["/api/v1/orgs"] as const;
 export const organizationOperations: readonly Operation<Organization>[] = [
   {
     id: "organization.change",
-    verb: () => "Change",
+    verb: "Change",
     needs: "PATCH /api/v1/orgs/organizations/{id}",
     icon: Pencil,
     shown: "button",
@@ -21,8 +22,17 @@ export const organizationOperations: readonly Operation<Organization>[] = [
     forgets,
   },
   {
+    id: "organization.updates",
+    verb: "Agent updates",
+    needs: "PUT /api/v1/orgs/organizations/{id}/agent-updates",
+    icon: ClockArrowUp,
+    isOnPage: true,
+    leads: ({ id }) => toRecord("/orgs/$id", { id }, { orgId: id }),
+    forgets: [],
+  },
+  {
     id: "organization.delete",
-    verb: () => "Delete",
+    verb: "Delete",
     needs: "DELETE /api/v1/orgs/organizations/{id}",
     icon: Trash2,
     tone: "danger",

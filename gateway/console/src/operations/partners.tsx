@@ -13,7 +13,7 @@ const forgets = ["/api/v1/orgs"] as const;
 export const partnerOperations: readonly Operation<Partner>[] = [
   {
     id: "partner.change",
-    verb: () => "Change",
+    verb: "Change",
     needs: "PATCH /api/v1/orgs/partners/{id}",
     icon: Pencil,
     shown: "button",
@@ -22,7 +22,7 @@ export const partnerOperations: readonly Operation<Partner>[] = [
   },
   {
     id: "partner.delete",
-    verb: () => "Delete",
+    verb: "Delete",
     needs: "DELETE /api/v1/orgs/partners/{id}",
     icon: Trash2,
     tone: "danger",

@@ -17,7 +17,7 @@ const forgets = ["/api/v1/service-principals", "/api/v1/api-keys"] as const;
 export const principalOperations: readonly Operation<Principal>[] = [
   {
     id: "principal.rotate",
-    verb: () => "New key",
+    verb: "New key",
     needs: "POST /api/v1/service-principals/{id}/rotate",
     icon: RotateCcwKey,
     isOffered: isActive,
@@ -33,7 +33,7 @@ export const principalOperations: readonly Operation<Principal>[] = [
   },
   {
     id: "principal.adopt",
-    verb: () => "Adopt a key",
+    verb: "Adopt a key",
     needs: "POST /api/v1/service-principals/{id}/migrate-key",
     icon: KeyRound,
     isOffered: isActive,
@@ -42,7 +42,7 @@ export const principalOperations: readonly Operation<Principal>[] = [
   },
   {
     id: "principal.disable",
-    verb: () => "Disable",
+    verb: "Disable",
     needs: "POST /api/v1/service-principals/{id}/disable",
     icon: CircleX,
     tone: "danger",

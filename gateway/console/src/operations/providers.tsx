@@ -38,7 +38,7 @@ const deactivate = becoming(
 export const providerOperations: readonly Operation<Provider>[] = [
   {
     id: "provider.activate",
-    verb: () => "Activate",
+    verb: "Activate",
     icon: CircleCheck,
     shown: "primary",
     asks: { title: ({ name }) => `Activate ${name}?`, says: activate.says },
@@ -46,7 +46,7 @@ export const providerOperations: readonly Operation<Provider>[] = [
   },
   {
     id: "provider.ask",
-    verb: () => "Ask it",
+    verb: "Ask it",
     needs: "POST /api/v1/sso/providers/{id}/test",
     icon: Radio,
     shown: "button",
@@ -58,7 +58,7 @@ export const providerOperations: readonly Operation<Provider>[] = [
   },
   {
     id: "provider.change",
-    verb: () => "Change",
+    verb: "Change",
     needs: "PATCH /api/v1/sso/providers/{id}",
     icon: Pencil,
     shown: "button",
@@ -67,21 +67,21 @@ export const providerOperations: readonly Operation<Provider>[] = [
   },
   {
     id: "provider.test",
-    verb: () => "Test it",
+    verb: "Test it",
     icon: FlaskConical,
     asks: { title: ({ name }) => `Test ${name}?`, says: test.says },
     ...test,
   },
   {
     id: "provider.deactivate",
-    verb: () => "Deactivate",
+    verb: "Deactivate",
     icon: CirclePause,
     asks: { title: ({ name }) => `Deactivate ${name}?`, says: deactivate.says },
     ...deactivate,
   },
   {
     id: "provider.delete",
-    verb: () => "Delete",
+    verb: "Delete",
     needs: "DELETE /api/v1/sso/providers/{id}",
     icon: Trash2,
     tone: "danger",

@@ -3,8 +3,11 @@ import type { LucideIcon } from "lucide-react";
 import type { ComponentType, ReactNode } from "react";
 import type { ListPagePath, PageLink } from "../parts/links.ts";
 
-/** What a form of an operation gets. `onDone` closes it and says what is different now. */
-export type FormProps<R> = { of: R; onClose(): void; onDone(sentence: string): Promise<void> };
+/**
+ * What a form of an operation gets. `onDone` makes lists be read again, and says what is different now where the form
+ * does not show it itself.
+ */
+export type FormProps<R> = { of: R; onClose(): void; onDone(sentence?: string): Promise<void> };
 
 /** The question before an operation. With `typed`, for what cannot be undone, that name must be typed. */
 export type Question<R> = {
@@ -28,7 +31,9 @@ export type Operation<R> = {
   /** Unique, as `device.decommission`. */
   id: string;
   /** What the button says, and the button of the question. */
-  verb(record: R): string;
+  verb: string;
+  /** Other words by which it is found in the command menu. */
+  alsoCalled?: readonly string[];
   /** The API's operation, whose permission decides who may use it. */
   needs: string;
   icon: LucideIcon;
@@ -36,6 +41,8 @@ export type Operation<R> = {
   tone?: "danger";
   /** A button of its own in the head of the page, not in the menu; the primary one where it is wanted next. */
   shown?: "button" | "primary";
+  /** Its form is a part of the record's page, whose head does not repeat it. */
+  isOnPage?: true;
   /** Whether the record is in a state in which it can be done. */
   isOffered?(record: R): boolean;
   /** Asked before `run`; without it there is nothing to ask. */
@@ -60,3 +67,38 @@ export const offeredFor = <R>(operations: readonly Operation<R>[], record: R): r
 
 /** Whether something is asked first, which the button says by an ellipsis. */
 export const asksFirst = <R>({ asks, form }: Operation<R>) => Boolean(asks ?? form);
+
+/** Starts an operation: asks first where it asks, shows a failure there, and says what is different. */
+export type Run = <R>(operation: Operation<R>, record: R) => void;
+
+/** An operation together with its record, whatever that is. */
+export type AnyOperation = Pick<Operation<never>, "id" | "verb" | "needs" | "icon" | "alsoCalled"> & {
+  /** Of the record, for people; where names repeat, `note` tells records apart, and `key` always does. */
+  name: string;
+  note?: string;
+  key: string;
+  asksFirst: boolean;
+  start(run: Run): void;
+};
+
+const idOf = (record: unknown): string | null =>
+  typeof record === "object" && record !== null && "id" in record ? String(record.id) : null;
+
+/** Operations together with a record. */
+export const onRecord = <R>(
+  operations: readonly Operation<R>[],
+  record: R,
+  { name, note }: { name: string; note?: string },
+): readonly AnyOperation[] =>
+  operations.map((operation) => ({
+    id: operation.id,
+    verb: operation.verb,
+    needs: operation.needs,
+    icon: operation.icon,
+    ...(operation.alsoCalled ? { alsoCalled: operation.alsoCalled } : {}),
+    name,
+    ...(note === undefined ? {} : { note }),
+    key: `${operation.id} ${idOf(record) ?? name}`,
+    asksFirst: asksFirst(operation),
+    start: (run) => run(operation, record),
+  }));

@@ -16,7 +16,7 @@ const forgets = ["/api/v1/agent-versions"] as const;
 export const releaseOperations: readonly Operation<Release>[] = [
   {
     id: "release.roll-out",
-    verb: () => "Roll out",
+    verb: "Roll out",
     needs: "POST /api/v1/agent-versions/rollouts",
     icon: Rocket,
     isOffered,
@@ -25,7 +25,7 @@ export const releaseOperations: readonly Operation<Release>[] = [
   },
   {
     id: "release.promote",
-    verb: () => "Promote",
+    verb: "Promote",
     needs: "POST /api/v1/agent-versions/promote",
     icon: PackageCheck,
     isOffered,
@@ -41,7 +41,7 @@ export const releaseOperations: readonly Operation<Release>[] = [
   },
   {
     id: "release.yank",
-    verb: () => "Yank",
+    verb: "Yank",
     needs: "POST /api/v1/agent-versions/{id}/yank",
     icon: PackageX,
     tone: "danger",
@@ -57,7 +57,7 @@ export const releaseOperations: readonly Operation<Release>[] = [
   },
   {
     id: "release.delete",
-    verb: () => "Delete",
+    verb: "Delete",
     needs: "DELETE /api/v1/agent-versions/{id}",
     icon: Trash2,
     tone: "danger",

@@ -11,7 +11,7 @@ export type Replay = ItemOf<"/api/v1/webhooks/{id}/replays"> & { webhookId: stri
 export const replayOperations: readonly Operation<Replay>[] = [
   {
     id: "replay.cancel",
-    verb: () => "Cancel it",
+    verb: "Cancel it",
     needs: "DELETE /api/v1/webhooks/{id}/replays/{replayId}",
     icon: CircleX,
     tone: "danger",

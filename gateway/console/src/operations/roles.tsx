@@ -14,7 +14,7 @@ const forgets = ["/api/v1/roles", "/api/v1/users"] as const;
 export const roleOperations: readonly Operation<Role>[] = [
   {
     id: "role.change",
-    verb: () => "Change",
+    verb: "Change",
     needs: "PATCH /api/v1/roles/{id}",
     icon: Pencil,
     shown: "button",
@@ -24,7 +24,7 @@ export const roleOperations: readonly Operation<Role>[] = [
   },
   {
     id: "role.delete",
-    verb: () => "Delete",
+    verb: "Delete",
     needs: "DELETE /api/v1/roles/{id}",
     icon: Trash2,
     tone: "danger",

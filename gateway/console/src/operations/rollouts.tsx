@@ -17,7 +17,7 @@ const forgets = ["/api/v1/agent-versions"] as const;
 export const rolloutOperations: readonly Operation<Rollout>[] = [
   {
     id: "rollout.resume",
-    verb: () => "Resume",
+    verb: "Resume",
     needs: "POST /api/v1/agent-versions/rollouts/{id}/resume",
     icon: Play,
     shown: "primary",
@@ -27,7 +27,7 @@ export const rolloutOperations: readonly Operation<Rollout>[] = [
   },
   {
     id: "rollout.pause",
-    verb: () => "Pause",
+    verb: "Pause",
     needs: "POST /api/v1/agent-versions/rollouts/{id}/pause",
     icon: Pause,
     shown: "button",
@@ -43,7 +43,8 @@ export const rolloutOperations: readonly Operation<Rollout>[] = [
   },
   {
     id: "rollout.cancel",
-    verb: () => "Cancel it",
+    verb: "Cancel it",
+    alsoCalled: ["Stop"],
     needs: "POST /api/v1/agent-versions/rollouts/{id}/cancel",
     icon: CircleX,
     tone: "danger",
@@ -60,7 +61,7 @@ export const rolloutOperations: readonly Operation<Rollout>[] = [
   },
   {
     id: "rollout.complete",
-    verb: () => "Complete",
+    verb: "Complete",
     needs: "POST /api/v1/agent-versions/rollouts/{id}/complete",
     icon: CheckCheck,
     isOffered: (rollout) => !isOver(rollout) && rollout.kind === "staged",
@@ -75,7 +76,7 @@ export const rolloutOperations: readonly Operation<Rollout>[] = [
   },
   {
     id: "rollout.change",
-    verb: () => "Change",
+    verb: "Change",
     needs: "PATCH /api/v1/agent-versions/rollouts/{id}",
     icon: Pencil,
     isOffered: (rollout) => !isOver(rollout),
@@ -84,7 +85,7 @@ export const rolloutOperations: readonly Operation<Rollout>[] = [
   },
   {
     id: "rollout.back",
-    verb: () => "Way back",
+    verb: "Way back",
     needs: "POST /api/v1/agent-versions/rollouts",
     icon: Undo2,
     isOffered: ({ allowDowngrade }) => !allowDowngrade,

@@ -6,9 +6,8 @@ import { to } from "../parts/links.ts";
 import { toast } from "../parts/said.ts";
 import { useFilters } from "../parts/use-filters.ts";
 import { failureSentence } from "../rules/failure-sentence.ts";
-import type { Operation, Outcome } from "./record-operation.ts";
+import type { Operation, Outcome, Run } from "./record-operation.ts";
 
-type Run = <R>(operation: Operation<R>, record: R) => void;
 // Operations of different records share one place: each is kept with its own record.
 type Open = { key: string; render(close: () => void): ReactNode };
 
@@ -69,7 +68,7 @@ export function Runner({ children }: { children: ReactNode }) {
         render: (close) => (
           <Confirm
             title={asks.title(record)}
-            verb={verb(record)}
+            verb={verb}
             {...(operation.tone ? { tone: operation.tone } : {})}
             {...(typed === undefined ? {} : { typed })}
             action={async () => show(await act())}

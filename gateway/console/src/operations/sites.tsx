@@ -17,7 +17,7 @@ const forgets = ["/api/v1/orgs/sites", "/api/v1/devices"] as const;
 export const siteOperations: readonly Operation<Site>[] = [
   {
     id: "site.change",
-    verb: () => "Change",
+    verb: "Change",
     needs: "PATCH /api/v1/orgs/sites/{id}",
     icon: Pencil,
     shown: "button",
@@ -26,7 +26,7 @@ export const siteOperations: readonly Operation<Site>[] = [
   },
   {
     id: "site.labels",
-    verb: () => "Labels",
+    verb: "Labels",
     needs: "PATCH /api/v1/orgs/sites/{id}/labels",
     icon: Tags,
     shown: "button",
@@ -35,7 +35,7 @@ export const siteOperations: readonly Operation<Site>[] = [
   },
   {
     id: "site.delete",
-    verb: () => "Delete",
+    verb: "Delete",
     needs: "DELETE /api/v1/orgs/sites/{id}",
     icon: Trash2,
     tone: "danger",

@@ -20,7 +20,7 @@ const become = (status: "active" | "paused") => async (stream: Stream) =>
 export const streamOperations: readonly Operation<Stream>[] = [
   {
     id: "stream.test",
-    verb: () => "Send a test",
+    verb: "Send a test",
     needs: "POST /api/v1/audit-logs/streams/{id}/test",
     icon: Send,
     run: async (stream) => {
@@ -31,7 +31,7 @@ export const streamOperations: readonly Operation<Stream>[] = [
   },
   {
     id: "stream.pause",
-    verb: () => "Pause",
+    verb: "Pause",
     needs: "PATCH /api/v1/audit-logs/streams/{id}",
     icon: Pause,
     isOffered: ({ status }) => status === "active",
@@ -45,7 +45,7 @@ export const streamOperations: readonly Operation<Stream>[] = [
   },
   {
     id: "stream.resume",
-    verb: () => "Resume",
+    verb: "Resume",
     needs: "PATCH /api/v1/audit-logs/streams/{id}",
     icon: Play,
     isOffered: ({ status }) => status !== "active",
@@ -55,7 +55,7 @@ export const streamOperations: readonly Operation<Stream>[] = [
   },
   {
     id: "stream.end",
-    verb: () => "End",
+    verb: "End",
     needs: "DELETE /api/v1/audit-logs/streams/{id}",
     icon: CircleX,
     tone: "danger",

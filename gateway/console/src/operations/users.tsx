@@ -17,7 +17,7 @@ const isActive = ({ status }: User) => status === "active";
 export const userOperations: readonly Operation<User>[] = [
   {
     id: "user.change",
-    verb: () => "Change",
+    verb: "Change",
     needs: "PATCH /api/v1/users/{id}",
     icon: Pencil,
     shown: "button",
@@ -26,7 +26,7 @@ export const userOperations: readonly Operation<User>[] = [
   },
   {
     id: "user.invite",
-    verb: () => "Invite again",
+    verb: "Invite again",
     needs: "POST /api/v1/users/{id}/invite",
     icon: Mail,
     shown: "button",
@@ -43,7 +43,7 @@ export const userOperations: readonly Operation<User>[] = [
   },
   {
     id: "user.enable",
-    verb: () => "Enable",
+    verb: "Enable",
     needs: "POST /api/v1/users/{id}/enable",
     icon: CircleCheck,
     shown: "button",
@@ -55,7 +55,8 @@ export const userOperations: readonly Operation<User>[] = [
   },
   {
     id: "user.disable",
-    verb: () => "Disable",
+    verb: "Disable",
+    alsoCalled: ["Lock out"],
     needs: "POST /api/v1/users/{id}/disable",
     icon: CircleOff,
     shown: "button",
@@ -71,7 +72,7 @@ export const userOperations: readonly Operation<User>[] = [
   },
   {
     id: "user.sessions",
-    verb: () => "End sessions",
+    verb: "End sessions",
     needs: "DELETE /api/v1/users/{id}/sessions",
     icon: LogOut,
     asks: {
@@ -86,7 +87,7 @@ export const userOperations: readonly Operation<User>[] = [
   },
   {
     id: "user.factors",
-    verb: () => "Reset second factors",
+    verb: "Reset second factors",
     needs: "DELETE /api/v1/users/{id}/factors",
     icon: ShieldOff,
     tone: "danger",
@@ -103,7 +104,7 @@ export const userOperations: readonly Operation<User>[] = [
   },
   {
     id: "user.remove",
-    verb: () => "Remove",
+    verb: "Remove",
     needs: "DELETE /api/v1/users/{id}",
     icon: Trash2,
     tone: "danger",

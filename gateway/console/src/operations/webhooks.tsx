@@ -1,9 +1,10 @@
 import type { ItemOf } from "@muster/client";
-import { Pause, Pencil, Play, RotateCcwKey, Send, Trash2 } from "lucide-react";
+import { Pause, Pencil, Play, RotateCcw, RotateCcwKey, Send, Trash2 } from "lucide-react";
 import { api } from "../api/api.ts";
 import { dataOf } from "../api/queries.ts";
 import { SecretOnce } from "../parts/secret-once.tsx";
 import { ChangeWebhook } from "./change-webhook.tsx";
+import { NewReplay } from "./new-replay.tsx";
 import { type Operation, shown } from "./record-operation.ts";
 
 type Webhook = ItemOf<"/api/v1/webhooks">;
@@ -15,11 +16,23 @@ const isActive = ({ status }: Webhook) => status === "active";
 const become = (status: "active" | "paused") => async (webhook: Webhook) =>
   void (await dataOf(api.PATCH("/api/v1/webhooks/{id}", { params: of(webhook), body: { status } })));
 
+/** Sends again what was sent before; it stands beside the replays. */
+export const replay: Operation<Webhook> = {
+  id: "webhook.replay",
+  verb: "Replay",
+  needs: "POST /api/v1/webhooks/{id}/replay",
+  icon: RotateCcw,
+  isOnPage: true,
+  form: NewReplay,
+  forgets,
+};
+
 /** What can be done with a webhook. */
 export const webhookOperations: readonly Operation<Webhook>[] = [
+  replay,
   {
     id: "webhook.test",
-    verb: () => "Send a test",
+    verb: "Send a test",
     needs: "POST /api/v1/webhooks/{id}/test",
     icon: Send,
     shown: "primary",
@@ -30,7 +43,7 @@ export const webhookOperations: readonly Operation<Webhook>[] = [
   },
   {
     id: "webhook.pause",
-    verb: () => "Pause",
+    verb: "Pause",
     needs: "PATCH /api/v1/webhooks/{id}",
     icon: Pause,
     shown: "button",
@@ -41,7 +54,7 @@ export const webhookOperations: readonly Operation<Webhook>[] = [
   },
   {
     id: "webhook.activate",
-    verb: () => "Activate",
+    verb: "Activate",
     needs: "PATCH /api/v1/webhooks/{id}",
     icon: Play,
     shown: "button",
@@ -52,7 +65,7 @@ export const webhookOperations: readonly Operation<Webhook>[] = [
   },
   {
     id: "webhook.change",
-    verb: () => "Change",
+    verb: "Change",
     needs: "PATCH /api/v1/webhooks/{id}",
     icon: Pencil,
     form: ChangeWebhook,
@@ -60,7 +73,7 @@ export const webhookOperations: readonly Operation<Webhook>[] = [
   },
   {
     id: "webhook.rotate",
-    verb: () => "Rotate secret",
+    verb: "Rotate secret",
     needs: "POST /api/v1/webhooks/{id}/rotate-secret",
     icon: RotateCcwKey,
     asks: {
@@ -84,7 +97,7 @@ export const webhookOperations: readonly Operation<Webhook>[] = [
   },
   {
     id: "webhook.delete",
-    verb: () => "Delete",
+    verb: "Delete",
     needs: "DELETE /api/v1/webhooks/{id}",
     icon: Trash2,
     tone: "danger",

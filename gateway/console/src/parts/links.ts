@@ -17,6 +17,7 @@ type ListFilters = {
   "/audit/retention": Org;
   "/webhooks": FilterOf<"/api/v1/webhooks">;
   "/webhooks/event-types": Org;
+  "/webhooks/portal-links": Org;
   "/keys": FilterOf<"/api/v1/api-keys">;
   "/keys/enrollment": FilterOf<"/api/v1/enrollment-keys">;
   "/keys/principals": FilterOf<"/api/v1/service-principals">;

@@ -1,6 +1,6 @@
 import type { ItemOf, Permission } from "@muster/client";
 import { api } from "../api/api.ts";
-import { dataOf, useForget, useGet } from "../api/queries.ts";
+import { dataOf, useGet } from "../api/queries.ts";
 import { checkedOf } from "../rules/checked.ts";
 import forms from "./field.module.css";
 import { Field } from "./field.tsx";
@@ -14,15 +14,13 @@ type RoleFormProps = {
   role?: Role;
   orgId?: string | undefined;
   onClose(): void;
-  /** Replaces the list being read again: says what is different. */
-  onDone?(sentence: string): Promise<void>;
+  onDone(sentence: string): Promise<void>;
 };
 
 /** Makes a role of the chosen organization, or changes one. Users can only grant permissions that they hold. */
 export function RoleForm({ role, orgId, onClose, onDone }: RoleFormProps) {
   const me = useMe();
   const all = useGet("/api/v1/permissions");
-  const forget = useForget();
   const chosenOrgId = me.orgId ?? orgId;
   return (
     <FormDialog
@@ -39,9 +37,7 @@ export function RoleForm({ role, orgId, onClose, onDone }: RoleFormProps) {
         await (role
           ? dataOf(api.PATCH("/api/v1/roles/{id}", { params: { path: { id: role.id } }, body }))
           : dataOf(api.POST("/api/v1/roles", { body: { ...body, ...at } })));
-        await (onDone
-          ? onDone("Saved; in force at once for everyone who has it.")
-          : forget("/api/v1/roles", "/api/v1/users"));
+        await onDone(role ? "Saved; in force at once for everyone who has it." : `${body.name} is made.`);
       }}
     >
       {(errorsOf) => (

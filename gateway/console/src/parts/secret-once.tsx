@@ -8,11 +8,14 @@ export function SecretOnce({
   title,
   secret,
   note,
+  what = "secret",
   onClose,
 }: {
   title: string;
   secret: string;
   note: string;
+  /** What it is, in one word. */
+  what?: "secret" | "link";
   onClose(): void;
 }) {
   const [isStored, setStored] = useState(false);
@@ -21,11 +24,11 @@ export function SecretOnce({
       <p>{note}</p>
       <pre className={styles.secret}>{secret}</pre>
       <div className={styles.ways}>
-        <CopyButton what="secret" text={() => secret} />
+        <CopyButton what={what} text={() => secret} />
         <a
           className="button"
           href={`data:text/plain;charset=utf-8,${encodeURIComponent(secret)}`}
-          download="secret.txt"
+          download={`${what}.txt`}
         >
           Download
         </a>

@@ -54,6 +54,32 @@ export const sections = {
   operations: [{ to: "/operations", title: "Operations", needs: "GET /api/v1/platform/status" }],
 } as const satisfies Record<string, readonly [Tab, ...Tab[]]>;
 
+/** Pages whose lists have another name in the API than in the address. */
+const pagesOfLists: Readonly<Record<string, ListPagePath | undefined>> = {
+  "agent-versions": "/releases",
+  "api-keys": "/keys",
+  "audit-alerts": "/audit/alerts",
+  "audit-exports": "/audit/exports",
+  "audit-logs": "/audit",
+  "audit-streams": "/audit/streams",
+  "device-groups": "/groups",
+  directories: "/settings/directories",
+  "enrollment-keys": "/keys/enrollment",
+  organizations: "/orgs",
+  rollouts: "/releases/rollouts",
+  "service-principals": "/keys/principals",
+  "sso-domains": "/settings/domains",
+  "sso-providers": "/settings/sso",
+  users: "/people",
+};
+
+/** The page of a list, by the API's name of the list; the overview for a list that has no page. */
+export function pageOfList(list: string): Tab {
+  const path = pagesOfLists[list] ?? `/${list}`;
+  const all: readonly Tab[] = Object.values(sections).flat();
+  return all.find((tab) => tab.to === path) ?? sections.overview[0];
+}
+
 export type SectionName = keyof typeof sections;
 
 /** The pages of a section that would show something to this user. */

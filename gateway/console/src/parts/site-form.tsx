@@ -1,20 +1,18 @@
 import type { ItemOf } from "@muster/client";
 import { api } from "../api/api.ts";
-import { dataOf, useForget } from "../api/queries.ts";
+import { dataOf } from "../api/queries.ts";
 import { Field } from "./field.tsx";
 import { FormDialog } from "./form-dialog.tsx";
 
 type SiteFormProps = {
   onClose(): void;
-  /** Replaces the list being read again: says what is different. */
-  onDone?(sentence: string): Promise<void>;
+  onDone(sentence: string): Promise<void>;
 } & ({ orgId: string; site?: undefined } | { site: ItemOf<"/api/v1/orgs/sites">; orgId?: undefined });
 
 const zones = Intl.supportedValuesOf("timeZone");
 
 /** Makes a site of an organization, or changes one. */
 export function SiteForm({ orgId, site, onClose, onDone }: SiteFormProps) {
-  const forget = useForget();
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
   return (
     <FormDialog
@@ -27,7 +25,7 @@ export function SiteForm({ orgId, site, onClose, onDone }: SiteFormProps) {
         await (site
           ? dataOf(api.PATCH("/api/v1/orgs/sites/{id}", { params: { path: { id: site.id } }, body }))
           : dataOf(api.POST("/api/v1/orgs/sites", { body: { ...body, orgId } })));
-        await (onDone ? onDone("Saved.") : forget("/api/v1/orgs/sites"));
+        await onDone(site ? "Saved." : `${body.name} is made.`);
       }}
     >
       {(errorsOf) => (

@@ -1,50 +1,38 @@
 import type { ItemOf } from "@muster/client";
 import { Siren } from "lucide-react";
-import { useState } from "react";
 import { alertOperations } from "../../operations/alerts.tsx";
-import { RowOperations } from "../../operations/operation-buttons.tsx";
+import { newAlert } from "../../operations/new-alert.tsx";
+import { OperationButton, RowOperations } from "../../operations/operation-buttons.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
-import { useMe } from "../../parts/me.tsx";
-import { Operation } from "../../parts/operation.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 import { searchWords } from "../../rules/alert-body.ts";
-import { NewAlert } from "./new-alert.tsx";
 
 type Alert = ItemOf<"/api/v1/audit-logs/alerts">;
 
 /** Searches of the audit trail that notify when a row matches. */
 export function Alerts() {
   const [{ orgId }] = useFilters();
-  const me = useMe();
-  const [isMaking, make] = useState(false);
-  const create = (
-    <Operation name="POST /api/v1/audit-logs/alerts" isPrimary onClick={() => make(true)}>
-      New alert
-    </Operation>
-  );
+  const create = <OperationButton of={{ orgId }} operation={newAlert} />;
   return (
-    <>
-      <ListPage
-        title="Alerts"
-        section="audit"
-        path="/api/v1/audit-logs/alerts"
-        filters={["orgId"]}
-        everyMs={30_000}
-        actions={create}
-        columns={columns}
-        empty={
-          <EmptyState title="No alert yet." icon={Siren}>
-            <p>An alert tells you within a minute that a row of the audit trail matches: by mail or by webhook.</p>
-            {create}
-          </EmptyState>
-        }
-      />
-      {isMaking ? <NewAlert orgId={me.orgId ?? orgId} onClose={() => make(false)} /> : null}
-    </>
+    <ListPage
+      title="Alerts"
+      section="audit"
+      path="/api/v1/audit-logs/alerts"
+      filters={["orgId"]}
+      everyMs={30_000}
+      actions={create}
+      columns={columns}
+      empty={
+        <EmptyState title="No alert yet." icon={Siren}>
+          <p>An alert tells you within a minute that a row of the audit trail matches: by mail or by webhook.</p>
+          {create}
+        </EmptyState>
+      }
+    />
   );
 }
 

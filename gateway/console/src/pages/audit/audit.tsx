@@ -1,25 +1,21 @@
 import type { ItemOf } from "@muster/client";
 import { Link } from "@tanstack/react-router";
-import { Siren } from "lucide-react";
-import { lazy, Suspense, useState } from "react";
+import { newAlertOfFilters } from "../../operations/new-alert.tsx";
+import { OperationButton } from "../../operations/operation-buttons.tsx";
 import { ExportButton } from "../../parts/export-button.tsx";
 import { asOptions } from "../../parts/filter-bar.tsx";
 import { toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
-import { useMe } from "../../parts/me.tsx";
 import { NameOf } from "../../parts/name-of.tsx";
-import { Operation } from "../../parts/operation.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Instant } from "../../parts/time.tsx";
 import { type Filters, pickFilters, useFilters } from "../../parts/use-filters.ts";
 import { alertQueryOf } from "../../rules/alert-body.ts";
+import { categories, results } from "../../rules/audit-filters.ts";
 import { claimedActorIn } from "../../rules/claimed-actor.ts";
 import { machineActions } from "../../rules/machine-actions.ts";
-import { categories, results } from "./audit-filters.ts";
-
-const NewAlert = lazy(async () => ({ default: (await import("./new-alert.tsx")).NewAlert }));
 
 /** Filters that list, search and export know; the text is one of the search alone. */
 const commonFilters = [
@@ -97,23 +93,9 @@ export function Audit() {
 
 /** Makes an alert of the filters on screen. */
 function AlertButton({ orgId, filters }: { orgId: string | undefined; filters: Filters }) {
-  const me = useMe();
-  const [isMaking, make] = useState(false);
   const { excludeActions, ...others } = filters;
   const query = alertQueryOf(excludeActions === noAction ? others : filters);
-  return (
-    <>
-      <Operation name="POST /api/v1/audit-logs/alerts" onClick={() => make(true)}>
-        <Siren size={15} aria-hidden />
-        Alert …
-      </Operation>
-      {isMaking ? (
-        <Suspense>
-          <NewAlert orgId={me.orgId ?? orgId} query={query} onClose={() => make(false)} />
-        </Suspense>
-      ) : null}
-    </>
-  );
+  return <OperationButton of={{ orgId, query }} operation={newAlertOfFilters} />;
 }
 
 function columns({

@@ -1,56 +1,40 @@
 import type { ItemOf } from "@muster/client";
-import { useState } from "react";
 import { exportOperations } from "../../operations/exports.tsx";
-import { RowOperations } from "../../operations/operation-buttons.tsx";
+import { newExport } from "../../operations/new-export.tsx";
+import { OperationButton, RowOperations } from "../../operations/operation-buttons.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
 import { NameOf } from "../../parts/name-of.tsx";
-import { Operation } from "../../parts/operation.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
-import { NewExport } from "./new-export.tsx";
+import { filterText } from "../../rules/filter-text.ts";
 
 type Export = ItemOf<"/api/v1/audit-logs/exports">;
 
 /** Exports of every row that matches, in parts that can be verified. */
 export function Exports() {
   const [{ orgId }] = useFilters();
-  const [isMaking, make] = useState(false);
-  const create = (
-    <Operation name="POST /api/v1/audit-logs/exports" isPrimary onClick={() => make(true)}>
-      New export
-    </Operation>
-  );
+  const create = <OperationButton of={{ orgId }} operation={newExport} />;
   return (
-    <>
-      <ListPage
-        title="Exports"
-        section="audit"
-        path="/api/v1/audit-logs/exports"
-        filters={["orgId"]}
-        everyMs={5_000}
-        actions={create}
-        columns={columns}
-        empty={
-          <EmptyState title="No export yet.">
-            <p>An export has every row that matches, in parts of 10,000, and a signed manifest that proves them.</p>
-            {create}
-          </EmptyState>
-        }
-      />
-      {isMaking ? <NewExport orgId={orgId} onClose={() => make(false)} /> : null}
-    </>
+    <ListPage
+      title="Exports"
+      section="audit"
+      path="/api/v1/audit-logs/exports"
+      filters={["orgId"]}
+      everyMs={5_000}
+      actions={create}
+      columns={columns}
+      empty={
+        <EmptyState title="No export yet.">
+          <p>An export has every row that matches, in parts of 10,000, and a signed manifest that proves them.</p>
+          {create}
+        </EmptyState>
+      }
+    />
   );
 }
-
-/** The filter of an export, in words. */
-const filterText = (filter: Readonly<Record<string, unknown>>) =>
-  Object.entries(filter)
-    .filter(([name]) => name !== "orgId")
-    .map(([name, value]) => `${name} ${Array.isArray(value) ? value.join(", ") : String(value)}`)
-    .join(" · ") || "every row";
 
 /** How far a running export is through its chain. */
 function progress({ status, seenSeq, headSeq, rows }: Export): string {

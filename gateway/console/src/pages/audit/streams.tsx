@@ -1,12 +1,8 @@
 import type { ItemOf } from "@muster/client";
-import { useState } from "react";
-import { RowOperations } from "../../operations/operation-buttons.tsx";
+import { newStream } from "../../operations/new-stream.tsx";
+import { OperationButton, RowOperations } from "../../operations/operation-buttons.tsx";
 import { streamOperations } from "../../operations/streams.tsx";
-import { ChooseFirst } from "../../parts/form-dialog.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
-import { useMe } from "../../parts/me.tsx";
-import { Operation } from "../../parts/operation.tsx";
-import { SecretOnce } from "../../parts/secret-once.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
@@ -14,56 +10,29 @@ import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 import { shownHealth } from "../../rules/health.ts";
 import { streamTypes } from "../../rules/stream-body.ts";
-import { NewStream } from "./new-stream.tsx";
 
 type Stream = ItemOf<"/api/v1/audit-logs/streams">;
 
 /** Where an organization's audit rows go as they are sealed, and how far behind each is. */
 export function Streams() {
   const [{ orgId }] = useFilters();
-  const me = useMe();
-  const chosenOrgId = me.orgId ?? orgId;
-  const [isMaking, make] = useState(false);
-  const [secret, setSecret] = useState<string | null>(null);
-  const close = () => make(false);
-  const create = (
-    <Operation name="POST /api/v1/audit-logs/streams" isPrimary onClick={() => make(true)}>
-      New stream
-    </Operation>
-  );
+  const create = <OperationButton of={{ orgId }} operation={newStream} />;
   return (
-    <>
-      <ListPage
-        title="Streams"
-        section="streams"
-        path="/api/v1/audit-logs/streams"
-        filters={["orgId"]}
-        everyMs={10_000}
-        actions={create}
-        columns={columns}
-        empty={
-          <EmptyState title="No stream yet.">
-            <p>A stream forwards each audit row as it is sealed: to your SIEM, to syslog, or to storage.</p>
-            {create}
-          </EmptyState>
-        }
-      />
-      {isMaking ? (
-        chosenOrgId ? (
-          <NewStream orgId={chosenOrgId} onClose={close} onMade={setSecret} />
-        ) : (
-          <ChooseFirst title="New stream" what="A stream" onClose={close} />
-        )
-      ) : null}
-      {secret === null ? null : (
-        <SecretOnce
-          title="The stream is active"
-          secret={secret}
-          note="This secret signs each row. Your receiver verifies it; it is shown only once."
-          onClose={() => setSecret(null)}
-        />
-      )}
-    </>
+    <ListPage
+      title="Streams"
+      section="streams"
+      path="/api/v1/audit-logs/streams"
+      filters={["orgId"]}
+      everyMs={10_000}
+      actions={create}
+      columns={columns}
+      empty={
+        <EmptyState title="No stream yet.">
+          <p>A stream forwards each audit row as it is sealed: to your SIEM, to syslog, or to storage.</p>
+          {create}
+        </EmptyState>
+      }
+    />
   );
 }
 

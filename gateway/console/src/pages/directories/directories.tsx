@@ -1,63 +1,44 @@
 import type { ItemOf } from "@muster/client";
 import { Link } from "@tanstack/react-router";
-import { useState } from "react";
 import { directoryOperations } from "../../operations/directories.tsx";
-import { RowOperations } from "../../operations/operation-buttons.tsx";
-import { ChooseFirst } from "../../parts/form-dialog.tsx";
+import { newDirectory } from "../../operations/new-directory.tsx";
+import { OperationButton, RowOperations } from "../../operations/operation-buttons.tsx";
 import { toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
 import { useMe } from "../../parts/me.tsx";
 import { NameOf } from "../../parts/name-of.tsx";
-import { Operation } from "../../parts/operation.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
-import { NewDirectory } from "./new-directory.tsx";
 
 /** Directories that say who joins, changes and leaves. */
 export function Directories() {
   const [{ orgId }] = useFilters();
   const me = useMe();
-  const chosenOrgId = me.orgId ?? orgId;
-  const [isMaking, make] = useState(false);
-  const close = () => make(false);
-  const create = (
-    <Operation name="POST /api/v1/directories" isPrimary onClick={() => make(true)}>
-      New directory
-    </Operation>
-  );
+  const create = <OperationButton of={{ orgId }} operation={newDirectory} />;
   return (
-    <>
-      <ListPage
-        title="Directories"
-        section="directory"
-        path="/api/v1/directories"
-        filters={["orgId", "scope"]}
-        {...(me.scope === "partner"
-          ? { choices: [{ name: "scope", label: "Whose", options: [["partner", "the partner's own"]] as const }] }
-          : {})}
-        everyMs={30_000}
-        actions={create}
-        columns={columns(orgId, me.scope !== "organization" && !orgId)}
-        empty={
-          <EmptyState title="No directory yet.">
-            <p>
-              Entra ID, Okta or another directory adds and removes people by SCIM 2.0, and its groups are their roles.
-            </p>
-            {create}
-          </EmptyState>
-        }
-      />
-      {isMaking ? (
-        chosenOrgId || me.scope === "partner" ? (
-          <NewDirectory orgId={chosenOrgId} onClose={close} />
-        ) : (
-          <ChooseFirst title="New directory" what="A directory" onClose={close} />
-        )
-      ) : null}
-    </>
+    <ListPage
+      title="Directories"
+      section="directory"
+      path="/api/v1/directories"
+      filters={["orgId", "scope"]}
+      {...(me.scope === "partner"
+        ? { choices: [{ name: "scope", label: "Whose", options: [["partner", "the partner's own"]] as const }] }
+        : {})}
+      everyMs={30_000}
+      actions={create}
+      columns={columns(orgId, me.scope !== "organization" && !orgId)}
+      empty={
+        <EmptyState title="No directory yet.">
+          <p>
+            Entra ID, Okta or another directory adds and removes people by SCIM 2.0, and its groups are their roles.
+          </p>
+          {create}
+        </EmptyState>
+      }
+    />
   );
 }
 

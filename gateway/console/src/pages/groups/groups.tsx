@@ -1,15 +1,9 @@
 import { Link } from "@tanstack/react-router";
-import { useState } from "react";
-import { useForget } from "../../api/queries.ts";
 import { groupOperations } from "../../operations/device-groups.tsx";
-import { actionsColumn } from "../../operations/operation-buttons.tsx";
-import { ChooseFirst } from "../../parts/form-dialog.tsx";
-import { GroupForm } from "../../parts/group-form.tsx";
+import { newGroup } from "../../operations/new-group.tsx";
+import { actionsColumn, OperationButton } from "../../operations/operation-buttons.tsx";
 import { to } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
-import { useMe } from "../../parts/me.tsx";
-import { Operation } from "../../parts/operation.tsx";
-import { toast } from "../../parts/said.ts";
 import { EmptyState } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
@@ -17,64 +11,38 @@ import { useFilters } from "../../parts/use-filters.ts";
 /** Device groups: devices under one name, at any sites. */
 export function Groups() {
   const [{ orgId }] = useFilters();
-  const me = useMe();
-  const chosenOrgId = me.orgId ?? orgId;
-  const forget = useForget();
-  const [isMaking, make] = useState(false);
-  const create = (
-    <Operation name="POST /api/v1/device-groups" isPrimary onClick={() => make(true)}>
-      New group
-    </Operation>
-  );
+  const create = <OperationButton of={{ orgId }} operation={newGroup} />;
   return (
-    <>
-      <ListPage
-        title="Device groups"
-        section="devices"
-        path="/api/v1/device-groups"
-        filters={["orgId", "siteId", "search"]}
-        text={{ name: "search", label: "Name" }}
-        labels={{ siteId: "Site" }}
-        actions={create}
-        columns={[
-          {
-            id: "name",
-            title: "Name",
-            cell: ({ id, name, orgId: owner }) => (
-              <Link {...to("/devices", { orgId: owner, groupId: id })}>{name}</Link>
-            ),
-          },
-          {
-            id: "scope",
-            title: "Devices of",
-            width: "14rem",
-            isMinor: true,
-            cell: ({ siteId }) => (siteId === null ? "the organization" : "one site"),
-          },
-          { id: "made", title: "Created", width: "9rem", cell: ({ createdAt }) => <Time at={createdAt} /> },
-          actionsColumn(groupOperations, ({ name }) => name),
-        ]}
-        empty={
-          <EmptyState title="No device group yet.">
-            <p>A group holds devices under one name, to filter lists and to roll a version out to them first.</p>
-            {create}
-          </EmptyState>
-        }
-      />
-      {isMaking ? (
-        chosenOrgId ? (
-          <GroupForm
-            orgId={chosenOrgId}
-            onClose={() => make(false)}
-            onDone={async (sentence) => {
-              toast(sentence);
-              await forget("/api/v1/device-groups");
-            }}
-          />
-        ) : (
-          <ChooseFirst title="New group" what="A group" onClose={() => make(false)} />
-        )
-      ) : null}
-    </>
+    <ListPage
+      title="Device groups"
+      section="devices"
+      path="/api/v1/device-groups"
+      filters={["orgId", "siteId", "search"]}
+      text={{ name: "search", label: "Name" }}
+      labels={{ siteId: "Site" }}
+      actions={create}
+      columns={[
+        {
+          id: "name",
+          title: "Name",
+          cell: ({ id, name, orgId: owner }) => <Link {...to("/devices", { orgId: owner, groupId: id })}>{name}</Link>,
+        },
+        {
+          id: "scope",
+          title: "Devices of",
+          width: "14rem",
+          isMinor: true,
+          cell: ({ siteId }) => (siteId === null ? "the organization" : "one site"),
+        },
+        { id: "made", title: "Created", width: "9rem", cell: ({ createdAt }) => <Time at={createdAt} /> },
+        actionsColumn(groupOperations, ({ name }) => name),
+      ]}
+      empty={
+        <EmptyState title="No device group yet.">
+          <p>A group holds devices under one name, to filter lists and to roll a version out to them first.</p>
+          {create}
+        </EmptyState>
+      }
+    />
   );
 }

@@ -1,21 +1,18 @@
 import type { ItemOf } from "@muster/client";
 import { Link } from "@tanstack/react-router";
-import { useState } from "react";
 import { enrollmentKeyOperations } from "../../operations/enrollment-keys.tsx";
-import { RowOperations } from "../../operations/operation-buttons.tsx";
+import { newEnrollmentKey } from "../../operations/new-enrollment-key.tsx";
+import { OperationButton, RowOperations } from "../../operations/operation-buttons.tsx";
 import { reinstalls } from "../../parts/enrollment-key-fields.tsx";
-import { ChooseFirst } from "../../parts/form-dialog.tsx";
 import { to, toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
 import { useMe } from "../../parts/me.tsx";
 import { NameOf, organizationColumn } from "../../parts/name-of.tsx";
-import { Operation } from "../../parts/operation.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
-import { NewEnrollmentKey } from "./new-enrollment-key.tsx";
 
 type EnrollmentKey = ItemOf<"/api/v1/enrollment-keys">;
 
@@ -23,48 +20,32 @@ type EnrollmentKey = ItemOf<"/api/v1/enrollment-keys">;
 export function EnrollmentKeys() {
   const [{ orgId }] = useFilters();
   const me = useMe();
-  const chosenOrgId = me.orgId ?? orgId;
-  const [isMaking, make] = useState(false);
-  const close = () => make(false);
-  const create = (
-    <Operation name="POST /api/v1/enrollment-keys" isPrimary onClick={() => make(true)}>
-      New enrollment key
-    </Operation>
-  );
+  const create = <OperationButton of={{ orgId }} operation={newEnrollmentKey} />;
   return (
-    <>
-      <ListPage
-        title="Enrollment keys"
-        section="keys"
-        path="/api/v1/enrollment-keys"
-        filters={["orgId", "expired"]}
-        choices={[
-          {
-            name: "expired",
-            label: "Expired",
-            options: [
-              ["true", "yes"],
-              ["false", "no"],
-            ],
-          },
-        ]}
-        actions={create}
-        columns={columns(me.scope !== "organization" && !orgId)}
-        empty={
-          <EmptyState title="No enrollment key yet.">
-            <p>An agent enrolls with a key, which tells whose device it becomes.</p>
-            {create}
-          </EmptyState>
-        }
-      />
-      {isMaking ? (
-        chosenOrgId ? (
-          <NewEnrollmentKey orgId={chosenOrgId} onClose={close} />
-        ) : (
-          <ChooseFirst title="New enrollment key" what="A key" onClose={close} />
-        )
-      ) : null}
-    </>
+    <ListPage
+      title="Enrollment keys"
+      section="keys"
+      path="/api/v1/enrollment-keys"
+      filters={["orgId", "expired"]}
+      choices={[
+        {
+          name: "expired",
+          label: "Expired",
+          options: [
+            ["true", "yes"],
+            ["false", "no"],
+          ],
+        },
+      ]}
+      actions={create}
+      columns={columns(me.scope !== "organization" && !orgId)}
+      empty={
+        <EmptyState title="No enrollment key yet.">
+          <p>An agent enrolls with a key, which tells whose device it becomes.</p>
+          {create}
+        </EmptyState>
+      }
+    />
   );
 }
 

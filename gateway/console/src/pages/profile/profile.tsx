@@ -1,14 +1,15 @@
 import { type FormEvent, useState } from "react";
-import { api } from "../../api/api.ts";
 import { call } from "../../api/call.ts";
-import { dataOf, Failed, useForget, useGet, useList } from "../../api/queries.ts";
+import { Failed, useGet, useList } from "../../api/queries.ts";
 import { accessToken } from "../../api/session.ts";
 import { factorOperations, newRecoveryCodes, passkeyOperations } from "../../operations/factors.tsx";
-import { HeadOperations, LineOperations } from "../../operations/operation-buttons.tsx";
+import { HeadOperations, LineOperations, OperationButton } from "../../operations/operation-buttons.tsx";
+import { changeOwnName } from "../../operations/own-account.tsx";
+import { anywhere } from "../../operations/place.tsx";
+import { endOtherSessions, sessionOperations } from "../../operations/sessions.tsx";
 import { Facts, Section } from "../../parts/facts.tsx";
 import forms from "../../parts/field.module.css";
 import { Field } from "../../parts/field.tsx";
-import { FormDialog } from "../../parts/form-dialog.tsx";
 import { useMe } from "../../parts/me.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
@@ -84,17 +85,8 @@ function DensityChoice() {
 
 function Account() {
   const me = useMe();
-  const forget = useForget();
-  const [isRenaming, rename] = useState(false);
   return (
-    <Section
-      title="Account"
-      action={
-        <button type="button" onClick={() => rename(true)}>
-          Change your name …
-        </button>
-      }
-    >
+    <Section title="Account" action={<OperationButton of={anywhere} operation={changeOwnName} />}>
       <Facts
         of={[
           ["Name", me.name],
@@ -103,22 +95,6 @@ function Account() {
           ["Second factor", me.mfaEnabled ? "on" : "off"],
         ]}
       />
-      {isRenaming ? (
-        <FormDialog
-          title="Change your name"
-          verb="Change"
-          running="Changing …"
-          send={(form) => dataOf(api.PATCH("/api/v1/auth/me", { body: { name: String(form.get("name")) } }))}
-          onSent={() => void forget("/api/v1/auth/me", "/api/v1/users")}
-          onClose={() => rename(false)}
-        >
-          {(errorsOf) => (
-            <Field label="Name" hint="As colleagues and the audit trail see you." errors={errorsOf("name")}>
-              <input name="name" defaultValue={me.name} autoComplete="name" required maxLength={255} />
-            </Field>
-          )}
-        </FormDialog>
-      ) : null}
     </Section>
   );
 }
@@ -215,28 +191,11 @@ function ChangePassword() {
 
 function Sessions() {
   const list = useList("/api/v1/auth/sessions");
-  const forget = useForget();
-  const write = useWrite();
-  const end = (work: () => Promise<unknown>) =>
-    void write.run(async () => {
-      await work();
-      await forget("/api/v1/auth/sessions");
-      return true;
-    });
   return (
     <Section
       title="Sessions"
-      action={
-        <button
-          type="button"
-          disabled={write.isRunning || list.rows.length < 2}
-          onClick={() => end(() => dataOf(api.DELETE("/api/v1/auth/sessions")))}
-        >
-          End all others
-        </button>
-      }
+      action={list.rows.length < 2 ? null : <OperationButton of={anywhere} operation={endOtherSessions} />}
     >
-      {write.failure ? <FailureState failure={write.failure} /> : null}
       {list.failure ? <FailureState failure={list.failure} onRetry={() => void list.refresh()} /> : null}
       {list.isLoading ? <Loading /> : null}
       {list.rows.length > 0 ? (
@@ -255,17 +214,11 @@ function Sessions() {
                 {session.current ? (
                   "this one"
                 ) : (
-                  <button
-                    type="button"
-                    data-weight="link"
-                    onClick={() =>
-                      end(() =>
-                        dataOf(api.DELETE("/api/v1/auth/sessions/{id}", { params: { path: { id: session.id } } })),
-                      )
-                    }
-                  >
-                    End<span className="visually-hidden"> the session of {session.device}</span>
-                  </button>
+                  <LineOperations
+                    of={session}
+                    operations={sessionOperations}
+                    name={`the session of ${session.device}`}
+                  />
                 )}
               </td>
             </tr>

@@ -1,57 +1,47 @@
 import type { ItemOf } from "@muster/client";
-import { Link, useNavigate } from "@tanstack/react-router";
-import { useState } from "react";
-import { RowOperations } from "../../operations/operation-buttons.tsx";
+import { Link } from "@tanstack/react-router";
+import { OperationButton, RowOperations } from "../../operations/operation-buttons.tsx";
+import { anywhere } from "../../operations/place.tsx";
+import { publishVersion } from "../../operations/publish-version.tsx";
 import { releaseOperations } from "../../operations/releases.tsx";
+import { newRollout } from "../../operations/settings.tsx";
+import { syncVersion } from "../../operations/sync-version.tsx";
 import { asOptions } from "../../parts/filter-bar.tsx";
-import { to, toRecord } from "../../parts/links.ts";
+import { toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
-import { Operation } from "../../parts/operation.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
-import { PublishVersion } from "./publish-version.tsx";
 import { RolloutStatus } from "./rollout-status.tsx";
-import { SyncVersion } from "./sync-version.tsx";
 
 const components = asOptions(["agent", "watchdog", "helper"]);
 
 /** Versions of the programs on devices, newest first. */
 export function Releases() {
-  const [asking, ask] = useState<"publish" | "sync" | null>(null);
-  const close = () => ask(null);
   const create = (
     <>
-      <Operation name="POST /api/v1/agent-versions/sync-{source}" onClick={() => ask("sync")}>
-        Sync …
-      </Operation>
-      <Operation name="POST /api/v1/agent-versions" isPrimary onClick={() => ask("publish")}>
-        Publish …
-      </Operation>
+      <OperationButton of={anywhere} operation={syncVersion} />
+      <OperationButton of={anywhere} operation={publishVersion} />
     </>
   );
   return (
-    <>
-      <ListPage
-        title="Releases"
-        section="releases"
-        path="/api/v1/agent-versions"
-        filters={["component"]}
-        choices={[{ name: "component", label: "Program", options: components }]}
-        everyMs={30_000}
-        actions={create}
-        columns={releaseColumns}
-        empty={
-          <EmptyState title="There is no release yet.">
-            <p>A release comes from a configured source, or is published by its signed manifest.</p>
-            <div>{create}</div>
-          </EmptyState>
-        }
-      />
-      {asking === "publish" ? <PublishVersion onClose={close} /> : null}
-      {asking === "sync" ? <SyncVersion onClose={close} /> : null}
-    </>
+    <ListPage
+      title="Releases"
+      section="releases"
+      path="/api/v1/agent-versions"
+      filters={["component"]}
+      choices={[{ name: "component", label: "Program", options: components }]}
+      everyMs={30_000}
+      actions={create}
+      columns={releaseColumns}
+      empty={
+        <EmptyState title="There is no release yet.">
+          <p>A release comes from a configured source, or is published by its signed manifest.</p>
+          <div>{create}</div>
+        </EmptyState>
+      }
+    />
   );
 }
 
@@ -114,16 +104,7 @@ const kinds = [
 
 /** Rollouts, newest first. */
 export function Rollouts() {
-  const navigate = useNavigate();
-  const create = (
-    <Operation
-      name="POST /api/v1/agent-versions/rollouts"
-      isPrimary
-      onClick={() => void navigate(to("/releases/new-rollout"))}
-    >
-      New rollout
-    </Operation>
-  );
+  const create = <OperationButton of={anywhere} operation={newRollout} />;
   return (
     <ListPage
       title="Rollouts"

@@ -1,12 +1,10 @@
 import { Link } from "@tanstack/react-router";
-import { useState } from "react";
-import { actionsColumn } from "../../operations/operation-buttons.tsx";
+import { newRole } from "../../operations/new-role.tsx";
+import { actionsColumn, OperationButton } from "../../operations/operation-buttons.tsx";
 import { roleOperations } from "../../operations/roles.tsx";
 import { asOptions } from "../../parts/filter-bar.tsx";
 import { toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
-import { Operation } from "../../parts/operation.tsx";
-import { RoleForm } from "../../parts/role-form.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
@@ -14,55 +12,47 @@ import { useFilters } from "../../parts/use-filters.ts";
 /** Roles that the user may see and assign: seeded ones first. */
 export function Roles() {
   const [{ orgId }] = useFilters();
-  const [isMaking, make] = useState(false);
   return (
-    <>
-      <ListPage
-        title="Roles"
-        section="users"
-        path="/api/v1/roles"
-        filters={["scope"]}
-        choices={[{ name: "scope", label: "Scope", options: asOptions(["organization", "partner", "system"]) }]}
-        actions={
-          <Operation name="POST /api/v1/roles" isPrimary onClick={() => make(true)}>
-            New role
-          </Operation>
-        }
-        columns={[
-          {
-            id: "name",
-            title: "Name",
-            cell: ({ id, name }) => <Link {...toRecord("/roles/$id", { id }, { orgId })}>{name}</Link>,
-          },
-          { id: "says", title: "Description", isMinor: true, cell: ({ description }) => description },
-          { id: "scope", title: "Scope", width: "9rem", cell: ({ scope }) => scope },
-          {
-            id: "kind",
-            title: "Whose",
-            width: "9rem",
-            isMinor: true,
-            cell: ({ key, orgId: owner }) =>
-              key !== null ? <span className="soft">built in</span> : owner === null ? "a partner's" : "organization's",
-          },
-          {
-            id: "count",
-            title: "Permissions",
-            width: "8rem",
-            isMinor: true,
-            cell: ({ permissions }) => permissions.length,
-          },
-          {
-            id: "changed",
-            title: "Changed",
-            width: "9rem",
-            isMinor: true,
-            cell: ({ updatedAt }) => <Time at={updatedAt} />,
-          },
-          actionsColumn(roleOperations, ({ name }) => name),
-        ]}
-        empty={<EmptyState title="No role is yours to see." />}
-      />
-      {isMaking ? <RoleForm orgId={orgId} onClose={() => make(false)} /> : null}
-    </>
+    <ListPage
+      title="Roles"
+      section="users"
+      path="/api/v1/roles"
+      filters={["scope"]}
+      choices={[{ name: "scope", label: "Scope", options: asOptions(["organization", "partner", "system"]) }]}
+      actions={<OperationButton of={{ orgId }} operation={newRole} />}
+      columns={[
+        {
+          id: "name",
+          title: "Name",
+          cell: ({ id, name }) => <Link {...toRecord("/roles/$id", { id }, { orgId })}>{name}</Link>,
+        },
+        { id: "says", title: "Description", isMinor: true, cell: ({ description }) => description },
+        { id: "scope", title: "Scope", width: "9rem", cell: ({ scope }) => scope },
+        {
+          id: "kind",
+          title: "Whose",
+          width: "9rem",
+          isMinor: true,
+          cell: ({ key, orgId: owner }) =>
+            key !== null ? <span className="soft">built in</span> : owner === null ? "a partner's" : "organization's",
+        },
+        {
+          id: "count",
+          title: "Permissions",
+          width: "8rem",
+          isMinor: true,
+          cell: ({ permissions }) => permissions.length,
+        },
+        {
+          id: "changed",
+          title: "Changed",
+          width: "9rem",
+          isMinor: true,
+          cell: ({ updatedAt }) => <Time at={updatedAt} />,
+        },
+        actionsColumn(roleOperations, ({ name }) => name),
+      ]}
+      empty={<EmptyState title="No role is yours to see." />}
+    />
   );
 }

@@ -1,17 +1,14 @@
 import { Link, useParams } from "@tanstack/react-router";
-import { useState } from "react";
-import { api } from "../../api/api.ts";
-import { dataOf, Failed, useForget, useGet } from "../../api/queries.ts";
+import { useGet } from "../../api/queries.ts";
+import { deliveryOperations } from "../../operations/deliveries.tsx";
+import { HeadOperations } from "../../operations/operation-buttons.tsx";
 import { AttemptsTable } from "../../parts/delivery-tables.tsx";
 import { Facts, Json, Section } from "../../parts/facts.tsx";
 import { toRecord } from "../../parts/links.ts";
 import { NameOf } from "../../parts/name-of.tsx";
-import { Operation } from "../../parts/operation.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
-import { Said } from "../../parts/states.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
-import { failureSentence } from "../../rules/failure-sentence.ts";
 import { AttemptStrip } from "./attempt-strip.tsx";
 
 /** One delivery with each of its attempts. */
@@ -19,34 +16,17 @@ export function DeliveryPage() {
   const { id, deliveryId } = useParams({ from: "/webhooks/$id/deliveries/$deliveryId" });
   const path = { id, deliveryId };
   const delivery = useGet("/api/v1/webhooks/{id}/deliveries/{deliveryId}", { params: { path } }, { everyMs: 5_000 });
-  const [said, say] = useState<string | null>(null);
-  const forget = useForget();
   if (!delivery.data) return <RecordState title="Delivery" of={delivery} />;
   const { data } = delivery;
-  const retry = () =>
-    void dataOf(api.POST("/api/v1/webhooks/{id}/retry/{deliveryId}", { params: { path } })).then(
-      async () => {
-        say("Queued again.");
-        await forget("/api/v1/webhooks");
-      },
-      (error: unknown) => say(error instanceof Failed ? `Not done. ${failureSentence(error.failure)}` : "Not done."),
-    );
   return (
     <>
       <PageTitle title={data.event} status={data.status} />
       <p>
         <Link {...toRecord("/webhooks/$id", { id })}>All deliveries of this webhook</Link>
       </p>
-      <Said>{said}</Said>
       <Section
         title="Delivery"
-        action={
-          data.status === "failed" ? (
-            <Operation name="POST /api/v1/webhooks/{id}/retry/{deliveryId}" onClick={retry}>
-              Deliver again
-            </Operation>
-          ) : null
-        }
+        action={<HeadOperations of={{ ...data, webhookId: id }} operations={deliveryOperations} name={data.event} />}
       >
         <Facts
           of={[

@@ -1,18 +1,13 @@
 import { Shapes } from "lucide-react";
-import { useState } from "react";
-import { api } from "../../api/api.ts";
-import { dataOf, useForget, useGet } from "../../api/queries.ts";
+import { useGet } from "../../api/queries.ts";
 import { eventTypeOperations } from "../../operations/event-types.tsx";
-import { RowOperations } from "../../operations/operation-buttons.tsx";
-import { type EventType, EventTypeFields, eventTypeOf, ownTypeName } from "../../parts/event-type-fields.tsx";
+import { newEventType } from "../../operations/new-event-type.tsx";
+import { OperationButton, RowOperations } from "../../operations/operation-buttons.tsx";
+import type { EventType } from "../../parts/event-type-fields.tsx";
 import { Section } from "../../parts/facts.tsx";
-import { Field } from "../../parts/field.tsx";
-import { ChooseFirst, FormDialog } from "../../parts/form-dialog.tsx";
 import { useMe, useWhyNot } from "../../parts/me.tsx";
-import { Operation } from "../../parts/operation.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
-import { toast } from "../../parts/said.ts";
 import { EmptyState, FailureState, Loading, NotAllowed } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
@@ -24,24 +19,12 @@ export function EventTypesPage() {
   const me = useMe();
   const why = useWhyNot("GET /api/v1/webhooks/event-types");
   const chosenOrgId = me.orgId ?? orgId;
-  const [isMaking, make] = useState(false);
-  const create = (
-    <Operation name="POST /api/v1/webhooks/event-types" isPrimary onClick={() => make(true)}>
-      New event type
-    </Operation>
-  );
+  const create = <OperationButton of={{ orgId }} operation={newEventType} />;
   return (
     <>
       <PageTitle title="Event types" sub="What webhooks can subscribe to" actions={create} />
       <Tabs section="webhooks" label="Pages beside Event types" />
       {why === null ? <Types orgId={chosenOrgId} /> : <NotAllowed why={why} />}
-      {isMaking ? (
-        chosenOrgId ? (
-          <NewEventType orgId={chosenOrgId} onClose={() => make(false)} />
-        ) : (
-          <ChooseFirst title="New event type" what="An event type" onClose={() => make(false)} />
-        )
-      ) : null}
     </>
   );
 }
@@ -105,43 +88,3 @@ const OwnTypes = ({ of }: { of: readonly EventType[] }) => (
     ))}
   </PlainTable>
 );
-
-function NewEventType({ orgId, onClose }: { orgId: string; onClose(): void }) {
-  const forget = useForget();
-  return (
-    <FormDialog
-      title="New event type"
-      verb="Create"
-      running="Creating …"
-      onClose={onClose}
-      send={async (form) => {
-        const body = { orgId, type: ownTypeName(String(form.get("type"))), ...eventTypeOf(form) };
-        await dataOf(api.POST("/api/v1/webhooks/event-types", { body }));
-        await forget("/api/v1/webhooks/event-types");
-        return `Webhooks can subscribe to ${body.type}.`;
-      }}
-      onSent={toast}
-    >
-      {(errorsOf) => (
-        <>
-          <Field
-            label="Type"
-            hint="After custom., segments of lower-case letters, digits and underscores, with dots between them."
-            errors={errorsOf("type")}
-          >
-            <input
-              name="type"
-              required
-              maxLength={255}
-              placeholder="order_shipped"
-              spellCheck={false}
-              autoCapitalize="off"
-              autoComplete="off"
-            />
-          </Field>
-          <EventTypeFields errorsOf={errorsOf} />
-        </>
-      )}
-    </FormDialog>
-  );
-}

@@ -1,5 +1,4 @@
 import { CircleAlert } from "lucide-react";
-import { useState } from "react";
 import { type BodyOf, useGet } from "../../api/queries.ts";
 import { HeadOperations } from "../../operations/operation-buttons.tsx";
 import { webhookOperations } from "../../operations/webhooks.tsx";
@@ -9,7 +8,6 @@ import { NameOf } from "../../parts/name-of.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
 import { retriesText } from "../../parts/retry-schedule.tsx";
-import { Said } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Time, useExactTime } from "../../parts/time.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
@@ -42,7 +40,6 @@ export function WebhookPage() {
   const id = useRecordId("/webhooks/$id");
   const webhook = useGet("/api/v1/webhooks/{id}", { params: { path: { id } } }, { everyMs: 5_000 });
   const mayReadDeliveries = useWhyNot("GET /api/v1/webhooks/{id}/deliveries") === null;
-  const [said, say] = useState<string | null>(null);
   if (!webhook.data) return <RecordState title="Webhook" of={webhook} />;
   const { data } = webhook;
   const { word, tone } = shownHealth(data);
@@ -66,7 +63,6 @@ export function WebhookPage() {
         actions={<HeadOperations of={data} operations={webhookOperations} name={data.name} />}
       />
       {tone === "bad" ? <WhyItFails of={data} /> : null}
-      <Said>{said}</Said>
       {mayReadDeliveries ? (
         <div className={styles.sides}>
           <DeliveryChart id={id} />
@@ -77,10 +73,10 @@ export function WebhookPage() {
       {mayReadDeliveries ? (
         <>
           <Deliveries id={id} subscribed={data.events} />
-          <DeadLetters id={id} orgId={data.orgId} onDone={say} />
+          <DeadLetters id={id} orgId={data.orgId} />
         </>
       ) : null}
-      <Replays id={id} onDone={say} />
+      <Replays of={data} />
       <EventExamples subscribed={data.events} />
     </>
   );

@@ -1,59 +1,49 @@
 import type { ItemOf } from "@muster/client";
 import { Link } from "@tanstack/react-router";
-import { useState } from "react";
-import { RowOperations } from "../../operations/operation-buttons.tsx";
+import { newWebhook } from "../../operations/new-webhook.tsx";
+import { OperationButton, RowOperations } from "../../operations/operation-buttons.tsx";
 import { webhookOperations } from "../../operations/webhooks.tsx";
 import { toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
 import { useMe } from "../../parts/me.tsx";
 import { organizationColumn } from "../../parts/name-of.tsx";
-import { Operation } from "../../parts/operation.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 import { shownHealth } from "../../rules/health.ts";
-import { NewWebhook } from "./new-webhook.tsx";
 
 /** The webhooks of an organization, or of all that are visible to the user. */
 export function Webhooks() {
   const me = useMe();
   const [{ orgId }] = useFilters();
   const isEverywhere = me.scope !== "organization" && !orgId;
-  const [isMaking, make] = useState(false);
-  const create = (
-    <Operation name="POST /api/v1/webhooks" isPrimary onClick={() => make(true)}>
-      New webhook
-    </Operation>
-  );
+  const create = <OperationButton of={{ orgId }} operation={newWebhook} />;
   return (
-    <>
-      <ListPage
-        title="Webhooks"
-        section="webhooks"
-        path={isEverywhere ? "/api/v1/webhooks/all" : "/api/v1/webhooks"}
-        filters={isEverywhere ? ["status", "search"] : ["orgId", "status", "search"]}
-        text={{ name: "search", label: "Name or address" }}
-        choices={[
-          {
-            name: "status",
-            label: "Status",
-            options: ["active", "paused", "failed"].map((each) => [each, each] as const),
-          },
-        ]}
-        everyMs={10_000}
-        actions={create}
-        columns={columns(orgId, isEverywhere)}
-        empty={
-          <EmptyState title="No webhook yet.">
-            <p>A webhook notifies another system, over HTTPS, of events here.</p>
-            {create}
-          </EmptyState>
-        }
-      />
-      {isMaking ? <NewWebhook orgId={orgId} onClose={() => make(false)} /> : null}
-    </>
+    <ListPage
+      title="Webhooks"
+      section="webhooks"
+      path={isEverywhere ? "/api/v1/webhooks/all" : "/api/v1/webhooks"}
+      filters={isEverywhere ? ["status", "search"] : ["orgId", "status", "search"]}
+      text={{ name: "search", label: "Name or address" }}
+      choices={[
+        {
+          name: "status",
+          label: "Status",
+          options: ["active", "paused", "failed"].map((each) => [each, each] as const),
+        },
+      ]}
+      everyMs={10_000}
+      actions={create}
+      columns={columns(orgId, isEverywhere)}
+      empty={
+        <EmptyState title="No webhook yet.">
+          <p>A webhook notifies another system, over HTTPS, of events here.</p>
+          {create}
+        </EmptyState>
+      }
+    />
   );
 }
 

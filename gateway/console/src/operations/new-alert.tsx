@@ -1,30 +1,25 @@
+import { Plus, Siren } from "lucide-react";
 import { useState } from "react";
-import { api } from "../../api/api.ts";
-import { dataOf, useForget, useList } from "../../api/queries.ts";
-import { AlertFields } from "../../parts/alert-fields.tsx";
-import { Field } from "../../parts/field.tsx";
-import { FormDialog } from "../../parts/form-dialog.tsx";
-import { NamedOptions } from "../../parts/options.tsx";
-import { toast } from "../../parts/said.ts";
-import {
-  type AlertQuery,
-  alertFieldsOf,
-  alertTemplates,
-  isAlertTemplate,
-  searchWords,
-} from "../../rules/alert-body.ts";
+import { api } from "../api/api.ts";
+import { dataOf, useList } from "../api/queries.ts";
+import { AlertFields } from "../parts/alert-fields.tsx";
+import { Field } from "../parts/field.tsx";
+import { FormDialog } from "../parts/form-dialog.tsx";
+import { useMe } from "../parts/me.tsx";
+import { NamedOptions } from "../parts/options.tsx";
+import { type AlertQuery, alertFieldsOf, alertTemplates, isAlertTemplate, searchWords } from "../rules/alert-body.ts";
+import type { Place } from "./place.tsx";
+import type { FormProps, Operation } from "./record-operation.ts";
 
-type NewAlertProps = {
-  /** The organization whose rows it watches; without one, those of the user's own tenant. */
-  orgId: string | undefined;
-  /** The filters on screen, where they are the search; without them a ready-made one or a saved view is chosen. */
-  query?: AlertQuery;
-  onClose(): void;
-};
+/**
+ * The organization whose rows an alert watches; without one, those of the user's own tenant. The filters on screen,
+ * where they are the search; without them a ready-made one or a saved view is chosen.
+ */
+type Watched = Place & { query?: AlertQuery };
 
 /** Makes an alert: of the filters on screen, or of a ready-made search or a saved view. */
-export function NewAlert({ orgId, query, onClose }: NewAlertProps) {
-  const forget = useForget();
+function NewAlert({ of: { orgId: chosenOrgId, query }, onClose, onDone }: FormProps<Watched>) {
+  const orgId = useMe().orgId ?? chosenOrgId;
   const [chosen, choose] = useState("new-administrator");
   return (
     <FormDialog
@@ -37,10 +32,8 @@ export function NewAlert({ orgId, query, onClose }: NewAlertProps) {
         const search = query ? { query } : isAlertTemplate(chosen) ? { template: chosen } : { viewId: chosen };
         const body = { ...(orgId ? { orgId } : {}), ...fields, ...search, ...(threshold ? { threshold } : {}) };
         const made = await dataOf(api.POST("/api/v1/audit-logs/alerts", { body }));
-        await forget("/api/v1/audit-logs/alerts");
-        return `${made.name} watches the rows that are sealed from now on.`;
+        await onDone(`${made.name} watches the rows that are sealed from now on.`);
       }}
-      onSent={toast}
     >
       {(errorsOf) => (
         <>
@@ -86,3 +79,26 @@ function Searches({ chosen, choose, errors }: SearchesProps) {
     </Field>
   );
 }
+
+const making = {
+  needs: "POST /api/v1/audit-logs/alerts",
+  form: NewAlert,
+  forgets: ["/api/v1/audit-logs/alerts"],
+} as const;
+
+export const newAlert: Operation<Place> = {
+  id: "alert.make",
+  verb: "New alert",
+  icon: Plus,
+  shown: "primary",
+  ...making,
+};
+
+/** Makes an alert of the filters on screen. */
+export const newAlertOfFilters: Operation<Watched> = {
+  id: "alert.make-of-filters",
+  verb: "Alert",
+  icon: Siren,
+  shown: "button",
+  ...making,
+};

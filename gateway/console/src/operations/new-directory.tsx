@@ -1,15 +1,17 @@
+import { Plus } from "lucide-react";
 import { useState } from "react";
-import { api } from "../../api/api.ts";
-import { dataOf, useForget } from "../../api/queries.ts";
-import { DirectoryFields, directoryOf } from "../../parts/directory-fields.tsx";
-import { FormDialog } from "../../parts/form-dialog.tsx";
-import { SecretOnce } from "../../parts/secret-once.tsx";
+import { api } from "../api/api.ts";
+import { dataOf } from "../api/queries.ts";
+import { DirectoryFields, directoryOf } from "../parts/directory-fields.tsx";
+import { FormDialog } from "../parts/form-dialog.tsx";
+import { SecretOnce } from "../parts/secret-once.tsx";
+import { ofTenant, type Place } from "./place.tsx";
+import type { FormProps, Operation } from "./record-operation.ts";
 
 type Made = { token: string; scimUrl: string };
 
 /** Makes a directory of an organization, or without one the partner's own, and shows its token this once. */
-export function NewDirectory({ orgId, onClose }: { orgId: string | undefined; onClose(): void }) {
-  const forget = useForget();
+function NewDirectory({ of: { orgId }, onClose, onDone }: FormProps<Place>) {
   const [made, setMade] = useState<Made | null>(null);
   if (made !== null) {
     return (
@@ -31,7 +33,7 @@ export function NewDirectory({ orgId, onClose }: { orgId: string | undefined; on
       send={async (form) => {
         const owner = orgId ? { orgId } : { ownerScope: "partner" as const };
         const reply = await dataOf(api.POST("/api/v1/directories", { body: { ...directoryOf(form), ...owner } }));
-        await forget("/api/v1/directories");
+        await onDone();
         setMade(reply);
       }}
     >
@@ -46,3 +48,13 @@ export function NewDirectory({ orgId, onClose }: { orgId: string | undefined; on
     </FormDialog>
   );
 }
+
+export const newDirectory: Operation<Place> = {
+  id: "directory.make",
+  verb: "New directory",
+  needs: "POST /api/v1/directories",
+  icon: Plus,
+  shown: "primary",
+  form: ofTenant({ title: "New directory", what: "A directory" }, NewDirectory),
+  forgets: ["/api/v1/directories"],
+};

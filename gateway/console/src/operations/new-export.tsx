@@ -1,16 +1,17 @@
-import { api } from "../../api/api.ts";
-import { dataOf, useForget } from "../../api/queries.ts";
-import { Field } from "../../parts/field.tsx";
-import { FormDialog } from "../../parts/form-dialog.tsx";
-import { Options } from "../../parts/options.tsx";
-import { toast } from "../../parts/said.ts";
-import { zoneName } from "../../parts/zone.ts";
-import { endOfDay, startOfDay } from "../../rules/zoned-days.ts";
-import { categories, results } from "./audit-filters.ts";
+import { Plus } from "lucide-react";
+import { api } from "../api/api.ts";
+import { dataOf } from "../api/queries.ts";
+import { Field } from "../parts/field.tsx";
+import { FormDialog } from "../parts/form-dialog.tsx";
+import { Options } from "../parts/options.tsx";
+import { zoneName } from "../parts/zone.ts";
+import { categories, results } from "../rules/audit-filters.ts";
+import { endOfDay, startOfDay } from "../rules/zoned-days.ts";
+import type { Place } from "./place.tsx";
+import type { FormProps, Operation } from "./record-operation.ts";
 
 /** Starts an export of a chain: of the chosen organization, or of one's own. */
-export function NewExport({ orgId, onClose }: { orgId: string | undefined; onClose(): void }) {
-  const forget = useForget();
+function NewExport({ of: { orgId }, onClose, onDone }: FormProps<Place>) {
   const zone = zoneName();
   return (
     <FormDialog
@@ -32,10 +33,8 @@ export function NewExport({ orgId, onClose }: { orgId: string | undefined; onClo
           ...(result ? { result } : {}),
         };
         await dataOf(api.POST("/api/v1/audit-logs/exports", { body }));
-        await forget("/api/v1/audit-logs/exports");
-        return "The export is queued.";
+        await onDone("The export is queued.");
       }}
-      onSent={toast}
     >
       {(errorsOf) => (
         <>
@@ -72,3 +71,13 @@ export function NewExport({ orgId, onClose }: { orgId: string | undefined; onClo
     </FormDialog>
   );
 }
+
+export const newExport: Operation<Place> = {
+  id: "export.make",
+  verb: "New export",
+  needs: "POST /api/v1/audit-logs/exports",
+  icon: Plus,
+  shown: "primary",
+  form: NewExport,
+  forgets: ["/api/v1/audit-logs/exports"],
+};

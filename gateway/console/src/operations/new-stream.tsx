@@ -1,9 +1,13 @@
+import { Plus } from "lucide-react";
 import { useState } from "react";
-import { api } from "../../api/api.ts";
-import { dataOf, useForget } from "../../api/queries.ts";
-import { Field } from "../../parts/field.tsx";
-import { type ErrorsOf, FormDialog } from "../../parts/form-dialog.tsx";
-import { envelopes, type StreamType, streamBody, streamTypeOf, streamTypes } from "../../rules/stream-body.ts";
+import { api } from "../api/api.ts";
+import { dataOf } from "../api/queries.ts";
+import { Field } from "../parts/field.tsx";
+import { type ErrorsOf, FormDialog } from "../parts/form-dialog.tsx";
+import { SecretOnce } from "../parts/secret-once.tsx";
+import { envelopes, type StreamType, streamBody, streamTypeOf, streamTypes } from "../rules/stream-body.ts";
+import { inOrganization, type Place } from "./place.tsx";
+import type { FormProps, Operation } from "./record-operation.ts";
 
 const choices = (of: Readonly<Record<string, string>>) =>
   Object.entries(of).map(([value, words]) => (
@@ -12,18 +16,20 @@ const choices = (of: Readonly<Record<string, string>>) =>
     </option>
   ));
 
-/** Makes a stream of any type; `onMade` gets the secret of a webhook's. */
-export function NewStream({
-  orgId,
-  onClose,
-  onMade,
-}: {
-  orgId: string;
-  onClose(): void;
-  onMade(secret: string): void;
-}) {
+/** Makes a stream of any type, and shows the secret of a webhook's this once. */
+function NewStream({ of: { orgId }, onClose, onDone }: FormProps<{ orgId: string }>) {
   const [type, setType] = useState<StreamType>("https");
-  const forget = useForget();
+  const [secret, setSecret] = useState<string | null>(null);
+  if (secret !== null) {
+    return (
+      <SecretOnce
+        title="The stream is active"
+        secret={secret}
+        note="This secret signs each row. Your receiver verifies it; it is shown only once."
+        onClose={onClose}
+      />
+    );
+  }
   return (
     <FormDialog
       title="New stream"
@@ -32,10 +38,11 @@ export function NewStream({
       onClose={onClose}
       send={async (form) => {
         const made = await dataOf(api.POST("/api/v1/audit-logs/streams", { body: streamBody(form, orgId) }));
-        await forget("/api/v1/audit-logs/streams");
-        return made.secret ?? null;
+        await onDone();
+        if (made.secret) setSecret(made.secret);
+        else onClose();
       }}
-      onSent={(secret) => secret && onMade(secret)}
+      isKeptOpen
     >
       {(errorsOf) => (
         <>
@@ -133,4 +140,14 @@ const BucketFields = ({ errorsOf }: { errorsOf: ErrorsOf }) => {
       </label>
     </>
   );
+};
+
+export const newStream: Operation<Place> = {
+  id: "stream.make",
+  verb: "New stream",
+  needs: "POST /api/v1/audit-logs/streams",
+  icon: Plus,
+  shown: "primary",
+  form: inOrganization({ title: "New stream", what: "A stream" }, NewStream),
+  forgets: ["/api/v1/audit-logs/streams"],
 };

@@ -1,20 +1,22 @@
+import { Plus } from "lucide-react";
 import { useState } from "react";
-import { api } from "../../api/api.ts";
-import { dataOf, useForget, useGet } from "../../api/queries.ts";
-import { DefaultRole } from "../../parts/default-role.tsx";
-import { Field } from "../../parts/field.tsx";
-import { FormDialog } from "../../parts/form-dialog.tsx";
-import { NamedOptions } from "../../parts/options.tsx";
-import { ProviderAddress } from "../../parts/provider-address.tsx";
+import { api } from "../api/api.ts";
+import { dataOf, useGet } from "../api/queries.ts";
+import { DefaultRole } from "../parts/default-role.tsx";
+import { Field } from "../parts/field.tsx";
+import { FormDialog } from "../parts/form-dialog.tsx";
+import { NamedOptions } from "../parts/options.tsx";
+import { ProviderAddress } from "../parts/provider-address.tsx";
+import { ofTenant, type Place } from "./place.tsx";
+import type { FormProps, Operation } from "./record-operation.ts";
 
 /** Makes a provider of an organization, or without one the partner's own. It begins inactive. */
-export function NewProvider({ orgId, onClose }: { orgId: string | undefined; onClose(): void }) {
+function NewProvider({ of: { orgId }, onClose, onDone }: FormProps<Place>) {
   const [type, setType] = useState<"oidc" | "saml">("oidc");
   const [presetId, setPreset] = useState("");
   const presets = useGet("/api/v1/sso/presets");
   const offered = (presets.data?.data ?? []).filter((preset) => preset.type === type);
   const preset = offered.find(({ id }) => id === presetId);
-  const forget = useForget();
   return (
     <FormDialog
       title="New identity provider"
@@ -39,7 +41,7 @@ export function NewProvider({ orgId, onClose }: { orgId: string | undefined; onC
           ...(roleId ? { autoProvision: true, defaultRoleId: roleId } : {}),
         };
         await dataOf(api.POST("/api/v1/sso/providers", { body }));
-        await forget("/api/v1/sso/providers");
+        await onDone(`${body.name} is made; nobody signs in through it yet.`);
       }}
     >
       {(errorsOf) => (
@@ -79,3 +81,14 @@ export function NewProvider({ orgId, onClose }: { orgId: string | undefined; onC
     </FormDialog>
   );
 }
+
+export const newProvider: Operation<Place> = {
+  id: "provider.make",
+  verb: "New provider",
+  alsoCalled: ["New identity provider"],
+  needs: "POST /api/v1/sso/providers",
+  icon: Plus,
+  shown: "primary",
+  form: ofTenant({ title: "New provider", what: "A provider" }, NewProvider),
+  forgets: ["/api/v1/sso/providers"],
+};

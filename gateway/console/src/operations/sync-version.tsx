@@ -1,17 +1,19 @@
+import { RefreshCw } from "lucide-react";
 import { useState } from "react";
-import { api } from "../../api/api.ts";
-import { dataOf, useForget } from "../../api/queries.ts";
-import { Dialog, DialogActions } from "../../parts/dialog.tsx";
-import { Field } from "../../parts/field.tsx";
-import { FormDialog } from "../../parts/form-dialog.tsx";
-import { PlainTable } from "../../parts/plain-table.tsx";
+import { api } from "../api/api.ts";
+import { dataOf } from "../api/queries.ts";
+import { Dialog, DialogActions } from "../parts/dialog.tsx";
+import { Field } from "../parts/field.tsx";
+import { FormDialog } from "../parts/form-dialog.tsx";
+import { PlainTable } from "../parts/plain-table.tsx";
+import type { Place } from "./place.tsx";
+import type { FormProps, Operation } from "./record-operation.ts";
 
 const sources = { github: "GitHub releases", directory: "a folder of the server" } as const;
 type Synced = { version: string; synced: readonly string[]; skipped: readonly { asset: string; reason: string }[] };
 
 /** Registers a version from a configured source, then names what was read and what was left out. */
-export function SyncVersion({ onClose }: { onClose(): void }) {
-  const forget = useForget();
+function SyncVersion({ onClose, onDone }: FormProps<Place>) {
   const [synced, setSynced] = useState<Synced | null>(null);
   if (synced) return <SyncedFiles of={synced} onClose={onClose} />;
   return (
@@ -28,7 +30,7 @@ export function SyncVersion({ onClose }: { onClose(): void }) {
           query: version ? { version } : {},
         };
         const reply = await dataOf(api.POST("/api/v1/agent-versions/sync-{source}", { params }));
-        await forget("/api/v1/agent-versions");
+        await onDone();
         setSynced(reply);
       }}
     >
@@ -78,3 +80,14 @@ const SyncedFiles = ({ of: { version, synced, skipped }, onClose }: { of: Synced
     </DialogActions>
   </Dialog>
 );
+
+export const syncVersion: Operation<Place> = {
+  id: "release.sync",
+  verb: "Sync",
+  alsoCalled: ["Sync a version"],
+  needs: "POST /api/v1/agent-versions/sync-{source}",
+  icon: RefreshCw,
+  shown: "button",
+  form: SyncVersion,
+  forgets: ["/api/v1/agent-versions"],
+};

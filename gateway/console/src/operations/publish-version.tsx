@@ -1,17 +1,18 @@
+import { PackagePlus } from "lucide-react";
 import { useState } from "react";
-import { api } from "../../api/api.ts";
-import { dataOf, useForget } from "../../api/queries.ts";
-import { Field } from "../../parts/field.tsx";
-import { type ErrorsOf, FormDialog } from "../../parts/form-dialog.tsx";
-import { toast } from "../../parts/said.ts";
-import { type ManifestHead, manifestHead, urlsOf } from "../../rules/manifest-head.ts";
+import { api } from "../api/api.ts";
+import { dataOf } from "../api/queries.ts";
+import { Field } from "../parts/field.tsx";
+import { type ErrorsOf, FormDialog } from "../parts/form-dialog.tsx";
+import { type ManifestHead, manifestHead, urlsOf } from "../rules/manifest-head.ts";
+import type { Place } from "./place.tsx";
+import type { FormProps, Operation } from "./record-operation.ts";
 
 /** Characters of a manifest, signatures included. */
 const manifestMax = 65_536;
 
 /** Registers a version from its signed manifest, and where each of its files is downloaded. */
-export function PublishVersion({ onClose }: { onClose(): void }) {
-  const forget = useForget();
+function PublishVersion({ onClose, onDone }: FormProps<Place>) {
   const [manifest, setManifest] = useState("");
   const head = manifestHead(manifest);
   return (
@@ -26,10 +27,8 @@ export function PublishVersion({ onClose }: { onClose(): void }) {
         const urls = urlsOf(head?.names ?? [], text("folder"), (name) => text(`url ${name}`));
         const optional = { notesUrl: text("notesUrl") || null, rootNote: text("rootNote") || null };
         const made = await dataOf(api.POST("/api/v1/agent-versions", { body: { manifest, urls, ...optional } }));
-        await forget("/api/v1/agent-versions");
-        return `${made.component} ${made.version} is registered${made.signed ? ", signed" : ""}.`;
+        await onDone(`${made.component} ${made.version} is registered${made.signed ? ", signed" : ""}.`);
       }}
-      onSent={toast}
     >
       {(errorsOf) => (
         <>
@@ -115,3 +114,14 @@ const FileAddresses = ({ of: { names }, errorsOf }: { of: ManifestHead; errorsOf
     </details>
   </>
 );
+
+export const publishVersion: Operation<Place> = {
+  id: "release.publish",
+  verb: "Publish",
+  alsoCalled: ["Publish a version", "New release"],
+  needs: "POST /api/v1/agent-versions",
+  icon: PackagePlus,
+  shown: "primary",
+  form: PublishVersion,
+  forgets: ["/api/v1/agent-versions"],
+};

@@ -1,0 +1,69 @@
+import { ClockArrowUp, Handshake, History, Laptop, MonitorCheck, Palette, Rocket } from "lucide-react";
+import { to } from "../parts/links.ts";
+import type { Place } from "./place.tsx";
+import type { Operation } from "./record-operation.ts";
+
+export const newRollout: Operation<Place> = {
+  id: "rollout.make",
+  verb: "New rollout",
+  needs: "POST /api/v1/agent-versions/rollouts",
+  icon: Rocket,
+  shown: "primary",
+  leads: () => to("/releases/new-rollout"),
+  forgets: [],
+};
+
+/** What is done on a page of its own. */
+export const pageOperations: readonly Operation<Place>[] = [
+  {
+    id: "device.add",
+    verb: "Add devices",
+    alsoCalled: ["New device", "Enroll devices"],
+    needs: "POST /api/v1/enrollment-keys",
+    icon: Laptop,
+    leads: ({ orgId }) => to("/devices/add", { orgId }),
+    forgets: [],
+  },
+  newRollout,
+  {
+    id: "retention.change",
+    verb: "Change the retention",
+    needs: "PATCH /api/v1/audit-logs/retention",
+    icon: History,
+    leads: ({ orgId }) => to("/audit/retention", { orgId }),
+    forgets: [],
+  },
+  {
+    id: "own-partner.change",
+    verb: "Change your partner",
+    needs: "PATCH /api/v1/orgs/partners/me",
+    icon: Handshake,
+    leads: () => to("/settings/partner"),
+    forgets: [],
+  },
+  {
+    id: "own-partner.updates",
+    verb: "Change agent updates",
+    needs: "PUT /api/v1/orgs/partners/me/agent-updates",
+    icon: ClockArrowUp,
+    leads: () => to("/settings/partner"),
+    forgets: [],
+  },
+  {
+    id: "branding.change",
+    verb: "Change the branding",
+    needs: "PUT /api/v1/partners/me/login-branding",
+    icon: Palette,
+    leads: () => to("/settings/branding"),
+    forgets: [],
+  },
+  {
+    id: "client.activate",
+    verb: "Activate a command line",
+    alsoCalled: ["Sign in a command line"],
+    needs: "POST /api/v1/auth/device/approve",
+    icon: MonitorCheck,
+    leads: () => to("/activate"),
+    forgets: [],
+  },
+];
