@@ -54,6 +54,7 @@ const routeTree = root.addChildren([
   page("/audit/$id", () => import("./pages/audit/audit-row.tsx"), "AuditRow"),
   page("/webhooks", () => import("./pages/webhooks/webhooks.tsx"), "Webhooks"),
   page("/webhooks/event-types", () => import("./pages/webhooks/event-types.tsx"), "EventTypesPage"),
+  page("/webhooks/portal-links", () => import("./pages/webhooks/portal-links.tsx"), "PortalLinks"),
   page("/webhooks/$id", () => import("./pages/webhooks/webhook.tsx"), "WebhookPage"),
   page("/webhooks/$id/deliveries/$deliveryId", () => import("./pages/webhooks/delivery.tsx"), "DeliveryPage"),
   page("/keys", () => import("./pages/keys/keys.tsx"), "Keys"),

@@ -23,6 +23,7 @@ export const sections = {
   webhooks: [
     { to: "/webhooks", title: "Webhooks", needs: "GET /api/v1/webhooks" },
     { to: "/webhooks/event-types", title: "Event types", needs: "GET /api/v1/webhooks/event-types" },
+    { to: "/webhooks/portal-links", title: "Portal links", needs: "GET /api/v1/webhooks/portal-links" },
   ],
   keys: [
     { to: "/keys", title: "API keys", needs: "GET /api/v1/api-keys" },
