@@ -1,4 +1,5 @@
-import { expect } from "@jest/globals";
+import { readFileSync } from "node:fs";
+import { expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
 import { agentMaker } from "../../support/agent-maker.ts";
 import type { Cluster } from "../../support/cluster.ts";
@@ -15,7 +16,7 @@ const [long, rightToLeft, wide] = names;
 
 type Tenant = Awaited<ReturnType<typeof tenantWithAdmins>>;
 
-/** One record of each kind with such a name, and the pages that show them. */
+/** One record of each kind with such a name; the id that each route shows. */
 async function everyKind(cluster: Cluster, { partnerId, orgId, admin }: Tenant, hook: string) {
   const create = async (path: string, body: object, status = 201) => {
     const reply = await admin.api.call("POST", path, { orgId, ...body });
@@ -39,6 +40,7 @@ async function everyKind(cluster: Cluster, { partnerId, orgId, admin }: Tenant, 
   const providerId = await create("/sso/providers", { name: long, type: "oidc" });
   const webhookId = await create("/webhooks", { name: rightToLeft, url: `${hook}/${wide}`, events: ["*"] });
   await admin.api.call("POST", `/webhooks/${webhookId}/test`);
+  await create("/webhooks/portal-links", { name: long, capabilities: ["manage_webhooks", "resend_deliveries"] });
   await create("/webhooks/event-types", { type: `custom.${"x".repeat(60)}`, description: wide });
   await create("/audit-logs/alerts", { name: long, template: "many-refusals", notify: { mail: [admin.id] } });
   await create("/audit-logs/streams", { name: wide, type: "webhook", url: hook });
@@ -55,53 +57,103 @@ async function everyKind(cluster: Cluster, { partnerId, orgId, admin }: Tenant, 
   const deliveryId = await firstOf(`/webhooks/${webhookId}/deliveries`);
   const auditId = await firstOf("/audit-logs/logs?action=site.create");
   return {
-    fleet: [
-      "/",
-      "/devices",
-      ...["overview", "logs", "events", "updates", "history"].map((tab) => `/devices/${agent.deviceId}?tab=${tab}`),
-      `/devices/${agent.deviceId}/live`,
-      `/devices/bulk-jobs/${jobId}`,
-      "/devices/add",
-      "/groups",
-      "/sites",
-      `/sites/${siteId}`,
-    ],
-    trust: [
-      "/audit",
-      `/audit/${auditId}`,
-      "/audit/reports",
-      "/audit/alerts",
-      "/audit/streams",
-      "/audit/exports",
-      "/audit/retention",
-      "/people",
-      `/people/${admin.id}`,
-      "/roles",
-      `/roles/${roleId}`,
-      "/profile",
-    ],
-    connect: [
-      "/webhooks",
-      `/webhooks/${webhookId}`,
-      `/webhooks/${webhookId}/deliveries/${deliveryId}`,
-      "/webhooks/event-types",
-      "/keys",
-      "/keys/principals",
-      "/keys/enrollment",
-      "/settings/sso",
-      `/settings/sso/${providerId}`,
-      "/settings/domains",
-      "/settings/directories",
-      `/settings/directories/${directoryId}`,
-      "/activate",
-    ],
+    "/devices/$id": agent.deviceId,
+    "/devices/$id/live": agent.deviceId,
+    "/devices/bulk-jobs/$id": jobId,
+    "/sites/$id": siteId,
+    "/audit/$id": auditId,
+    "/people/$id": admin.id,
+    "/roles/$id": roleId,
+    "/webhooks/$id": webhookId,
+    "/webhooks/$id/deliveries/$deliveryId": webhookId,
+    deliveryId,
+    "/settings/sso/$id": providerId,
+    "/settings/directories/$id": directoryId,
   };
 }
 
+/** The router's pages, by who visits them and which of them. A page of the router that nobody visits fails. */
+const routes = {
+  fleet: [
+    "/",
+    "/devices",
+    ...["overview", "logs", "events", "updates", "history"].map((tab) => `/devices/$id?tab=${tab}`),
+    "/devices/$id/live",
+    "/devices/bulk-jobs/$id",
+    "/devices/add",
+    "/groups",
+    "/sites",
+    "/sites/$id",
+  ],
+  trust: [
+    "/audit",
+    "/audit/$id",
+    "/audit/reports",
+    "/audit/alerts",
+    "/audit/streams",
+    "/audit/exports",
+    "/audit/retention",
+    "/people",
+    "/people/$id",
+    "/roles",
+    "/roles/$id",
+    "/profile",
+  ],
+  connect: [
+    "/webhooks",
+    "/webhooks/$id",
+    "/webhooks/$id/deliveries/$deliveryId",
+    "/webhooks/event-types",
+    "/webhooks/portal-links",
+    "/keys",
+    "/keys/principals",
+    "/keys/enrollment",
+    "/settings/sso",
+    "/settings/sso/$id",
+    "/settings/domains",
+    "/settings/directories",
+    "/settings/directories/$id",
+    "/activate",
+  ],
+  platform: [
+    "/",
+    "/orgs",
+    "/orgs/$id",
+    "/partners",
+    "/partners/$id",
+    "/releases",
+    "/releases/rollouts",
+    "/releases/rollouts/$id",
+    "/releases/templates",
+    "/releases/new-rollout",
+    "/operations",
+    "/welcome",
+  ],
+  partner: ["/", "/settings/partner", "/settings/branding"],
+};
+
+/** The path of a route, with the ids of records. */
+function pathOf(route: string, ids: Readonly<Record<string, string>>): string {
+  const [pathname = ""] = route.split("?");
+  return route.replace(/\$(\w+)/g, (_all, name: string) => {
+    const id = name === "id" ? ids[pathname] : ids[name];
+    if (id === undefined) throw new Error(`no record for ${route}`);
+    return id;
+  });
+}
+
+it("the pages that are looked at are all pages of the router", () => {
+  const router = readFileSync(new URL("../../../console/src/router.tsx", import.meta.url), "utf8");
+  const all = [...router.matchAll(/^ {2}page\("([^"]+)"/gm)].map(([, path]) => path);
+  expect(all.length).toBeGreaterThan(45);
+  const visited = new Set(Object.values(routes).flatMap((each) => each.map((route) => route.split("?")[0])));
+  expect([...visited].sort()).toEqual([...all].sort());
+});
+
 /** Each page in both themes on a wide screen and on a phone, and without a horizontal bar on the narrowest one. */
-async function expectEachBeautiful(visitor: Visitor, paths: readonly string[]) {
-  for (const path of paths) {
-    await visitor.open(path, /\S/);
+async function expectEachBeautiful(visitor: Visitor, each: readonly string[], ids: Record<string, string> = {}) {
+  for (const route of each) {
+    await visitor.open(pathOf(route, ids), /\S/);
     await visitor.expectAccessibleAtBothWidths();
     await visitor.expectFits(320);
     await visitor.page.setViewportSize({ width: 1280, height: 800 });
@@ -117,9 +169,9 @@ inChromium("the appearance of the console", (visit) => {
         const receiver = await startReceiver(cluster);
         try {
           const tenant = await tenantWithAdmins(cluster);
-          const pages = await everyKind(cluster, tenant, receiver.url);
+          const ids = await everyKind(cluster, tenant, receiver.url);
           await visitor.signIn(tenant.admin, "/profile", tenant.admin.recoveryCodes[0]);
-          await expectEachBeautiful(visitor, pages[part]);
+          await expectEachBeautiful(visitor, routes[part], ids);
         } finally {
           await receiver.close();
         }
@@ -137,24 +189,15 @@ inChromium("the appearance of the console", (visit) => {
     const template = { name: long, rings: [{ name: wide, orgIds: [orgId] }] };
     await root.api.call("POST", "/agent-versions/rollout-templates", template);
     await visitor.signIn(root, "/profile", root.recoveryCodes[0]);
-    await expectEachBeautiful(visitor, [
-      "/",
-      "/orgs",
-      `/orgs/${orgId}`,
-      "/partners",
-      `/partners/${partnerId}`,
-      "/releases",
-      "/releases/rollouts",
-      `/releases/rollouts/${rollout.id}`,
-      "/releases/templates",
-      "/releases/new-rollout",
-      "/operations",
-      "/welcome",
-    ]);
+    await expectEachBeautiful(visitor, routes.platform, {
+      "/orgs/$id": orgId,
+      "/partners/$id": partnerId,
+      "/releases/rollouts/$id": rollout.id,
+    });
     await visitor.page.getByRole("button", { name: "Sign out" }).click();
     await visitor.page.getByText("You are signed out.").waitFor();
     await visitor.signIn(partnerAdmin, "/", partnerAdmin.recoveryCodes[0]);
-    await expectEachBeautiful(visitor, ["/", "/settings/partner", "/settings/branding"]);
+    await expectEachBeautiful(visitor, routes.partner);
   });
 
   visit("an audit row and a report are printed on white paper, whole, without the screen's frame", async (visitor) => {

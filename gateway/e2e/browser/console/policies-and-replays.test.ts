@@ -1,0 +1,96 @@
+import { expect } from "@jest/globals";
+import { until } from "@muster/testing";
+import { enroller } from "../../support/enroller.ts";
+import { startReceiver } from "../../support/receiver.ts";
+import { tenantWithAdmins } from "../../support/tenant-with-admins.ts";
+import { signedInAs } from "../../support/users.ts";
+import { inChromium } from "./visitor.ts";
+
+inChromium("policies, replays and rarer operations in the console", (visit) => {
+  visit("an organization is pinned with policy and window, and its audit rows are kept for less", async (visitor) => {
+    const { cluster, page } = visitor;
+    const { orgId, admin, partnerAdmin } = await tenantWithAdmins(cluster);
+    await visitor.signIn(partnerAdmin, `/orgs/${orgId}`, partnerAdmin.recoveryCodes[0]);
+    const updates = page.locator("section", { has: page.getByRole("heading", { name: "Agent updates" }) });
+    await updates.getByLabel("Agent version").selectOption("latest");
+    await updates.getByLabel("Policy").selectOption("manual");
+    await updates.getByRole("checkbox", { name: "Monday" }).check();
+    await updates.getByLabel("From").fill("22:00");
+    await updates.getByLabel("Until").fill("04:00");
+    await updates.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved; it counts from the next heartbeat on.").waitFor();
+    await updates.getByText("In force: manual, by the organization.").waitFor();
+    await visitor.expectAccessibleAtBothWidths();
+    const { body } = await admin.api.call("GET", `/orgs/organizations/${orgId}/agent-updates`);
+    expect(body.fields).toMatchObject({
+      agentTarget: { value: "latest" },
+      windowDays: { value: ["mon"] },
+      windowEnd: { value: "04:00" },
+    });
+
+    await visitor.open(`/audit/retention?orgId=${orgId}`, "Retention");
+    await page.getByLabel("Days").fill("30");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved: the shorter time is in force in 24 hours.").waitFor();
+    await page.getByText("30 days").waitFor();
+  });
+
+  visit("what was delivered is replayed to its receiver", async (visitor) => {
+    const { cluster, page } = visitor;
+    const { admin } = await tenantWithAdmins(cluster);
+    const receiver = await startReceiver(cluster);
+    const dialog = page.getByRole("dialog");
+    try {
+      const wanted = { name: "Tickets", url: receiver.url, events: ["*"] };
+      const { body: webhook } = await admin.api.call("POST", "/webhooks", wanted);
+      expect((await admin.api.call("POST", "/events", { type: "device.online", data: {} })).status).toBe(202);
+      await until("the event", () => receiver.received.some(({ body }) => body.includes("device.online")));
+      await until("that its delivery is recorded", async () => {
+        const { body } = await admin.api.call("GET", `/webhooks/${webhook.id}/deliveries?status=delivered`);
+        return (body.data as unknown[]).length > 0;
+      });
+      const before = receiver.received.length;
+      await visitor.signIn(admin, `/webhooks/${webhook.id}`, admin.recoveryCodes[0]);
+      await page.getByRole("button", { name: "Replay …" }).click();
+      await dialog.getByLabel("Since").fill(`${new Date(Date.now() - 2 * 86_400_000).toISOString().slice(0, 16)}`);
+      await dialog.getByLabel("Deliveries").selectOption("delivered");
+      await visitor.expectAccessible();
+      await dialog.getByRole("button", { name: "Replay" }).click();
+      await page.getByText("The replay is queued.").waitFor();
+      await until("the event once more", () => receiver.received.length > before);
+      await page.getByRole("cell", { name: "that were delivered" }).waitFor();
+    } finally {
+      await receiver.close();
+    }
+  });
+
+  visit("a person's sessions are ended, and a device is put into a group and told to update", async (visitor) => {
+    const { cluster, page } = visitor;
+    const { orgId, admin } = await tenantWithAdmins(cluster);
+    const deviceId = await (await enroller(cluster))(orgId, { hostname: "web-01" });
+    const group = await admin.api.call("POST", "/device-groups", { orgId, name: "Canaries" });
+    const viewer = await signedInAs(cluster, "org-viewer", { orgId });
+    const dialog = page.getByRole("dialog");
+    const choose = async (of: string, verb: string) => {
+      await page.getByRole("button", { name: `More for ${of}` }).click();
+      await page.getByRole("menuitem", { name: `${verb} …` }).click();
+    };
+    await visitor.signIn(admin, `/people/${viewer.id}`, admin.recoveryCodes[0]);
+    await choose("Test org-viewer", "End sessions");
+    await dialog.getByRole("button", { name: "End sessions" }).click();
+    await page.getByText("1 session has ended.").waitFor();
+    expect((await viewer.api.call("GET", "/auth/me")).status).toBe(401);
+
+    await visitor.open(`/devices/${deviceId}`, /web-01/);
+    await choose("web-01", "Add to a group");
+    await dialog.getByLabel("Group").selectOption({ label: "Canaries" });
+    await visitor.expectAccessible();
+    await dialog.getByRole("button", { name: "Add" }).click();
+    await page.getByText("web-01 is in the group.").waitFor();
+    const { body } = await admin.api.call("GET", `/devices?groupId=${group.body.id}`);
+    expect((body.data as { id: string }[]).map(({ id }) => id)).toEqual([deviceId]);
+    await choose("web-01", "Update now");
+    await dialog.getByRole("button", { name: "Update now" }).click();
+    await page.getByText("Its next heartbeat is offered its target version.").waitFor();
+  });
+});
