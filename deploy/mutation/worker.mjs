@@ -6,7 +6,7 @@ import { root } from "../local/prepare.mjs";
 const jest = join(root, "node_modules", "jest", "bin", "jest.js");
 const runner = fileURLToPath(new URL("runner.mjs", import.meta.url));
 const flags = ["--experimental-vm-modules", "--no-warnings", "--max-semi-space-size=64", jest, "--runInBand"];
-const startMs = 60_000;
+const startMs = 300_000;
 /** Modules of earlier runs stay in the process. */
 const megabytesMax = 900;
 
