@@ -96,6 +96,16 @@ describe("the sealed payload, format 1", () => {
     expect(checksumOf(e, 7, "before", salt)).toBe(createHash("sha256").update(`${payload}`).digest("hex"));
   });
 
+  it.each([1, 5_000, 6_000, 40_000])("covers texts of a user of %i characters, each of three bytes", (length) => {
+    const e = entry({ userAgent: "€".repeat(length) });
+    const { actorEmail, actorName, ipAddress, userAgent, ...rest } = e;
+    const personal = canonicalize({ actorEmail, actorName, ipAddress, userAgent });
+    const digest = createHash("sha256").update(salt).update(`${personal}`).digest("hex");
+    const facts = { v: 1, seq: 7, prevChecksum: "before", timestamp: e.timestamp.toISOString(), personal: digest };
+    const payload = canonicalize({ ...rest, ...facts });
+    expect(checksumOf(e, 7, "before", salt)).toBe(createHash("sha256").update(`${payload}`).digest("hex"));
+  });
+
   it("does not depend on the order of keys in the details", () => {
     expect(checksumOf(entry({ details: { a: 1, b: { c: 2, d: 3 } } }), 1, null, salt)).toBe(
       checksumOf(entry({ details: { b: { d: 3, c: 2 }, a: 1 } }), 1, null, salt),
