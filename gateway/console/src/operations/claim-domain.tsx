@@ -3,11 +3,11 @@ import { api } from "../api/api.ts";
 import { dataOf } from "../api/queries.ts";
 import { Field } from "../parts/field.tsx";
 import { FormDialog } from "../parts/form-dialog.tsx";
-import { ofTenant, type Place } from "./place.tsx";
+import { type Chosen, ofTenant } from "./chosen.tsx";
 import type { FormProps, Operation } from "./record-operation.ts";
 
 /** Claims a domain for an organization, or for the user's partner. */
-function ClaimDomain({ of: { orgId }, onClose, onDone }: FormProps<Place>) {
+function ClaimDomain({ of: { orgId }, onClose, onDone }: FormProps<Chosen>) {
   return (
     <FormDialog
       title="Claim a domain"
@@ -34,7 +34,7 @@ function ClaimDomain({ of: { orgId }, onClose, onDone }: FormProps<Place>) {
   );
 }
 
-export const claimDomain: Operation<Place> = {
+export const claimDomain: Operation<Chosen> = {
   id: "domain.claim",
   verb: "Claim a domain",
   alsoCalled: ["New domain"],

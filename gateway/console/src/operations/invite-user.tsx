@@ -12,11 +12,11 @@ import { useMe } from "../parts/me.tsx";
 import { NamedOptions } from "../parts/options.tsx";
 import { FailureState } from "../parts/states.tsx";
 import { useWrite } from "../parts/use-write.ts";
-import type { Place } from "./place.tsx";
+import type { Chosen } from "./chosen.tsx";
 import type { FormProps, Operation } from "./record-operation.ts";
 
 /** Invites a person into the chosen organization, or into the user's own tenant. */
-function Invite({ of: { orgId }, onClose, onDone }: FormProps<Place>) {
+function Invite({ of: { orgId }, onClose, onDone }: FormProps<Chosen>) {
   const me = useMe();
   const write = useWrite();
   const chosenOrgId = me.orgId ?? orgId;
@@ -73,7 +73,7 @@ function Invite({ of: { orgId }, onClose, onDone }: FormProps<Place>) {
   );
 }
 
-export const inviteUser: Operation<Place> = {
+export const inviteUser: Operation<Chosen> = {
   id: "user.make",
   verb: "Invite",
   alsoCalled: ["Invite a person", "New person"],

@@ -8,14 +8,14 @@ import { FormDialog } from "../parts/form-dialog.tsx";
 import { useMe } from "../parts/me.tsx";
 import { NamedOptions } from "../parts/options.tsx";
 import { type AlertQuery, alertFieldsOf, alertTemplates, isAlertTemplate, searchWords } from "../rules/alert-body.ts";
-import type { Place } from "./place.tsx";
+import type { Chosen } from "./chosen.tsx";
 import type { FormProps, Operation } from "./record-operation.ts";
 
 /**
  * The organization whose rows an alert watches; without one, those of the user's own tenant. The filters on screen,
  * where they are the search; without them a ready-made one or a saved view is chosen.
  */
-type Watched = Place & { query?: AlertQuery };
+type Watched = Chosen & { query?: AlertQuery };
 
 /** Makes an alert: of the filters on screen, or of a ready-made search or a saved view. */
 function NewAlert({ of: { orgId: chosenOrgId, query }, onClose, onDone }: FormProps<Watched>) {
@@ -86,7 +86,7 @@ const making = {
   forgets: ["/api/v1/audit-logs/alerts"],
 } as const;
 
-export const newAlert: Operation<Place> = {
+export const newAlert: Operation<Chosen> = {
   id: "alert.make",
   verb: "New alert",
   icon: Plus,

@@ -5,13 +5,13 @@ import { dataOf } from "../api/queries.ts";
 import { DirectoryFields, directoryOf } from "../parts/directory-fields.tsx";
 import { FormDialog } from "../parts/form-dialog.tsx";
 import { SecretOnce } from "../parts/secret-once.tsx";
-import { ofTenant, type Place } from "./place.tsx";
+import { type Chosen, ofTenant } from "./chosen.tsx";
 import type { FormProps, Operation } from "./record-operation.ts";
 
 type Made = { token: string; scimUrl: string };
 
 /** Makes a directory of an organization, or without one the partner's own, and shows its token this once. */
-function NewDirectory({ of: { orgId }, onClose, onDone }: FormProps<Place>) {
+function NewDirectory({ of: { orgId }, onClose, onDone }: FormProps<Chosen>) {
   const [made, setMade] = useState<Made | null>(null);
   if (made !== null) {
     return (
@@ -49,7 +49,7 @@ function NewDirectory({ of: { orgId }, onClose, onDone }: FormProps<Place>) {
   );
 }
 
-export const newDirectory: Operation<Place> = {
+export const newDirectory: Operation<Chosen> = {
   id: "directory.make",
   verb: "New directory",
   needs: "POST /api/v1/directories",

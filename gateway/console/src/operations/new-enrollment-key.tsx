@@ -5,7 +5,7 @@ import { dataOf } from "../api/queries.ts";
 import { EnrollmentKeyFields, enrollmentKeyOf } from "../parts/enrollment-key-fields.tsx";
 import { FormDialog } from "../parts/form-dialog.tsx";
 import { SecretOnce } from "../parts/secret-once.tsx";
-import { inOrganization, type Place } from "./place.tsx";
+import { type Chosen, inOrganization } from "./chosen.tsx";
 import type { FormProps, Operation } from "./record-operation.ts";
 
 /** Makes an enrollment key of an organization, and shows it this once. */
@@ -39,7 +39,7 @@ function NewEnrollmentKey({ of: { orgId }, onClose, onDone }: FormProps<{ orgId:
   );
 }
 
-export const newEnrollmentKey: Operation<Place> = {
+export const newEnrollmentKey: Operation<Chosen> = {
   id: "enrollment-key.make",
   verb: "New enrollment key",
   needs: "POST /api/v1/enrollment-keys",

@@ -4,7 +4,7 @@ import { dataOf } from "../api/queries.ts";
 import { EventTypeFields, eventTypeOf, ownTypeName } from "../parts/event-type-fields.tsx";
 import { Field } from "../parts/field.tsx";
 import { FormDialog } from "../parts/form-dialog.tsx";
-import { inOrganization, type Place } from "./place.tsx";
+import { type Chosen, inOrganization } from "./chosen.tsx";
 import type { FormProps, Operation } from "./record-operation.ts";
 
 /** Makes an own event type of an organization. */
@@ -45,7 +45,7 @@ function NewEventType({ of: { orgId }, onClose, onDone }: FormProps<{ orgId: str
   );
 }
 
-export const newEventType: Operation<Place> = {
+export const newEventType: Operation<Chosen> = {
   id: "event-type.make",
   verb: "New event type",
   needs: "POST /api/v1/webhooks/event-types",

@@ -7,11 +7,11 @@ import { Options } from "../parts/options.tsx";
 import { zoneName } from "../parts/zone.ts";
 import { categories, results } from "../rules/audit-filters.ts";
 import { endOfDay, startOfDay } from "../rules/zoned-days.ts";
-import type { Place } from "./place.tsx";
+import type { Chosen } from "./chosen.tsx";
 import type { FormProps, Operation } from "./record-operation.ts";
 
 /** Starts an export of a chain: of the chosen organization, or of one's own. */
-function NewExport({ of: { orgId }, onClose, onDone }: FormProps<Place>) {
+function NewExport({ of: { orgId }, onClose, onDone }: FormProps<Chosen>) {
   const zone = zoneName();
   return (
     <FormDialog
@@ -72,7 +72,7 @@ function NewExport({ of: { orgId }, onClose, onDone }: FormProps<Place>) {
   );
 }
 
-export const newExport: Operation<Place> = {
+export const newExport: Operation<Chosen> = {
   id: "export.make",
   verb: "New export",
   needs: "POST /api/v1/audit-logs/exports",

@@ -1,9 +1,9 @@
 import { Plus } from "lucide-react";
 import { GroupForm } from "../parts/group-form.tsx";
-import { inOrganization, type Place } from "./place.tsx";
+import { type Chosen, inOrganization } from "./chosen.tsx";
 import type { Operation } from "./record-operation.ts";
 
-export const newGroup: Operation<Place> = {
+export const newGroup: Operation<Chosen> = {
   id: "group.make",
   verb: "New group",
   needs: "POST /api/v1/device-groups",

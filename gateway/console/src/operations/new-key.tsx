@@ -8,7 +8,7 @@ import { FormDialog } from "../parts/form-dialog.tsx";
 import { ScopeBoxes } from "../parts/scope-boxes.tsx";
 import { SecretOnce } from "../parts/secret-once.tsx";
 import { checkedOf } from "../rules/checked.ts";
-import { inOrganization, type Place } from "./place.tsx";
+import { type Chosen, inOrganization } from "./chosen.tsx";
 import type { FormProps, Operation } from "./record-operation.ts";
 
 const days = [30, 90, 365] as const;
@@ -68,7 +68,7 @@ function NewKey({ of: { orgId }, onClose, onDone }: FormProps<{ orgId: string }>
   );
 }
 
-export const newKey: Operation<Place> = {
+export const newKey: Operation<Chosen> = {
   id: "key.make",
   verb: "New API key",
   needs: "POST /api/v1/api-keys",

@@ -6,11 +6,11 @@ import { FormDialog } from "../parts/form-dialog.tsx";
 import { useMe } from "../parts/me.tsx";
 import { NamedOptions } from "../parts/options.tsx";
 import { slugOf } from "../rules/slug.ts";
-import type { Place } from "./place.tsx";
+import type { Chosen } from "./chosen.tsx";
 import type { FormProps, Operation } from "./record-operation.ts";
 
 /** Makes an organization; the platform's administrators choose its partner. */
-function NewOrganization({ onClose, onDone }: FormProps<Place>) {
+function NewOrganization({ onClose, onDone }: FormProps<Chosen>) {
   const me = useMe();
   const isSystem = me.scope === "system";
   const partners = useGet("/api/v1/orgs/partners", { params: { query: { limit: "100" } } }, { enabled: isSystem });
@@ -47,7 +47,7 @@ function NewOrganization({ onClose, onDone }: FormProps<Place>) {
   );
 }
 
-export const newOrganization: Operation<Place> = {
+export const newOrganization: Operation<Chosen> = {
   id: "organization.make",
   verb: "New organization",
   alsoCalled: ["New customer"],

@@ -6,11 +6,11 @@ import { FormDialog } from "../parts/form-dialog.tsx";
 import { Options } from "../parts/options.tsx";
 import { partnerPlans, partnerTypes } from "../parts/partner-values.ts";
 import { slugOf } from "../rules/slug.ts";
-import type { Place } from "./place.tsx";
+import type { Chosen } from "./chosen.tsx";
 import type { FormProps, Operation } from "./record-operation.ts";
 
 /** Makes a partner, as the platform's administrators do. */
-const NewPartner = ({ onClose, onDone }: FormProps<Place>) => (
+const NewPartner = ({ onClose, onDone }: FormProps<Chosen>) => (
   <FormDialog
     title="New partner"
     verb="Create"
@@ -48,7 +48,7 @@ const NewPartner = ({ onClose, onDone }: FormProps<Place>) => (
   </FormDialog>
 );
 
-export const newPartner: Operation<Place> = {
+export const newPartner: Operation<Chosen> = {
   id: "partner.make",
   verb: "New partner",
   needs: "POST /api/v1/orgs/partners",

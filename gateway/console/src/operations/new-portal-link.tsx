@@ -9,7 +9,7 @@ import { type ErrorsOf, FormDialog } from "../parts/form-dialog.tsx";
 import { SecretOnce } from "../parts/secret-once.tsx";
 import { checkedOf } from "../rules/checked.ts";
 import { capabilityWords, originsIn } from "../rules/portal-link-state.ts";
-import { inOrganization, type Place } from "./place.tsx";
+import { type Chosen, inOrganization } from "./chosen.tsx";
 import type { FormProps, Operation } from "./record-operation.ts";
 
 type Capability = ItemOf<"/api/v1/webhooks/portal-links">["capabilities"][number];
@@ -113,7 +113,7 @@ const Embedding = ({ errorsOf }: { errorsOf: ErrorsOf }) => (
   </details>
 );
 
-export const newPortalLink: Operation<Place> = {
+export const newPortalLink: Operation<Chosen> = {
   id: "portal-link.make",
   verb: "New portal link",
   needs: "POST /api/v1/webhooks/portal-links",

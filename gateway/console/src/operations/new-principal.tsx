@@ -7,7 +7,7 @@ import { Field } from "../parts/field.tsx";
 import { FormDialog } from "../parts/form-dialog.tsx";
 import { ScopeBoxes } from "../parts/scope-boxes.tsx";
 import { checkedOf } from "../rules/checked.ts";
-import { inOrganization, type Place } from "./place.tsx";
+import { type Chosen, inOrganization } from "./chosen.tsx";
 import { PrincipalKey } from "./principals.tsx";
 import type { FormProps, Operation } from "./record-operation.ts";
 
@@ -41,7 +41,7 @@ function NewPrincipal({ of: { orgId }, onClose, onDone }: FormProps<{ orgId: str
   );
 }
 
-export const newPrincipal: Operation<Place> = {
+export const newPrincipal: Operation<Chosen> = {
   id: "principal.make",
   verb: "New service principal",
   needs: "POST /api/v1/service-principals",

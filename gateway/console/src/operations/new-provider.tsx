@@ -7,11 +7,11 @@ import { Field } from "../parts/field.tsx";
 import { FormDialog } from "../parts/form-dialog.tsx";
 import { NamedOptions } from "../parts/options.tsx";
 import { ProviderAddress } from "../parts/provider-address.tsx";
-import { ofTenant, type Place } from "./place.tsx";
+import { type Chosen, ofTenant } from "./chosen.tsx";
 import type { FormProps, Operation } from "./record-operation.ts";
 
 /** Makes a provider of an organization, or without one the partner's own. It begins inactive. */
-function NewProvider({ of: { orgId }, onClose, onDone }: FormProps<Place>) {
+function NewProvider({ of: { orgId }, onClose, onDone }: FormProps<Chosen>) {
   const [type, setType] = useState<"oidc" | "saml">("oidc");
   const [presetId, setPreset] = useState("");
   const presets = useGet("/api/v1/sso/presets");
@@ -82,7 +82,7 @@ function NewProvider({ of: { orgId }, onClose, onDone }: FormProps<Place>) {
   );
 }
 
-export const newProvider: Operation<Place> = {
+export const newProvider: Operation<Chosen> = {
   id: "provider.make",
   verb: "New provider",
   alsoCalled: ["New identity provider"],

@@ -1,9 +1,9 @@
 import { Plus } from "lucide-react";
 import { RoleForm } from "../parts/role-form.tsx";
-import type { Place } from "./place.tsx";
+import type { Chosen } from "./chosen.tsx";
 import type { Operation } from "./record-operation.ts";
 
-export const newRole: Operation<Place> = {
+export const newRole: Operation<Chosen> = {
   id: "role.make",
   verb: "New role",
   needs: "POST /api/v1/roles",

@@ -1,9 +1,9 @@
 import { Plus } from "lucide-react";
 import { SiteForm } from "../parts/site-form.tsx";
-import { inOrganization, type Place } from "./place.tsx";
+import { type Chosen, inOrganization } from "./chosen.tsx";
 import type { Operation } from "./record-operation.ts";
 
-export const newSite: Operation<Place> = {
+export const newSite: Operation<Chosen> = {
   id: "site.make",
   verb: "New site",
   needs: "POST /api/v1/orgs/sites",

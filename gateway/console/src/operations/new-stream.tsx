@@ -6,7 +6,7 @@ import { Field } from "../parts/field.tsx";
 import { type ErrorsOf, FormDialog } from "../parts/form-dialog.tsx";
 import { SecretOnce } from "../parts/secret-once.tsx";
 import { envelopes, type StreamType, streamBody, streamTypeOf, streamTypes } from "../rules/stream-body.ts";
-import { inOrganization, type Place } from "./place.tsx";
+import { type Chosen, inOrganization } from "./chosen.tsx";
 import type { FormProps, Operation } from "./record-operation.ts";
 
 const choices = (of: Readonly<Record<string, string>>) =>
@@ -142,7 +142,7 @@ const BucketFields = ({ errorsOf }: { errorsOf: ErrorsOf }) => {
   );
 };
 
-export const newStream: Operation<Place> = {
+export const newStream: Operation<Chosen> = {
   id: "stream.make",
   verb: "New stream",
   needs: "POST /api/v1/audit-logs/streams",

@@ -5,7 +5,7 @@ import { dataOf } from "../api/queries.ts";
 import { FormDialog } from "../parts/form-dialog.tsx";
 import { SecretOnce } from "../parts/secret-once.tsx";
 import { newWebhookOf, WebhookFields } from "../parts/webhook-fields.tsx";
-import { inOrganization, type Place } from "./place.tsx";
+import { type Chosen, inOrganization } from "./chosen.tsx";
 import type { FormProps, Operation } from "./record-operation.ts";
 
 function NewWebhook({ of: { orgId }, onClose, onDone }: FormProps<{ orgId: string }>) {
@@ -39,7 +39,7 @@ function NewWebhook({ of: { orgId }, onClose, onDone }: FormProps<{ orgId: strin
   );
 }
 
-export const newWebhook: Operation<Place> = {
+export const newWebhook: Operation<Chosen> = {
   id: "webhook.make",
   verb: "New webhook",
   needs: "POST /api/v1/webhooks",

@@ -5,10 +5,10 @@ import { Field } from "../parts/field.tsx";
 import { FormDialog } from "../parts/form-dialog.tsx";
 import { to } from "../parts/links.ts";
 import { useMe } from "../parts/me.tsx";
-import type { Place } from "./place.tsx";
+import type { Chosen } from "./chosen.tsx";
 import type { FormProps, Operation } from "./record-operation.ts";
 
-function ChangeOwnName({ onClose, onDone }: FormProps<Place>) {
+function ChangeOwnName({ onClose, onDone }: FormProps<Chosen>) {
   const me = useMe();
   return (
     <FormDialog
@@ -30,7 +30,7 @@ function ChangeOwnName({ onClose, onDone }: FormProps<Place>) {
   );
 }
 
-export const changeOwnName: Operation<Place> = {
+export const changeOwnName: Operation<Chosen> = {
   id: "account.name",
   verb: "Change your name",
   needs: "PATCH /api/v1/auth/me",
@@ -41,7 +41,7 @@ export const changeOwnName: Operation<Place> = {
 };
 
 /** Its form stands in the profile. */
-export const changePassword: Operation<Place> = {
+export const changePassword: Operation<Chosen> = {
   id: "account.password",
   verb: "Change your password",
   needs: "POST /api/v1/auth/change-password",

@@ -5,14 +5,14 @@ import { dataOf } from "../api/queries.ts";
 import { Field } from "../parts/field.tsx";
 import { type ErrorsOf, FormDialog } from "../parts/form-dialog.tsx";
 import { type ManifestHead, manifestHead, urlsOf } from "../rules/manifest-head.ts";
-import type { Place } from "./place.tsx";
+import type { Chosen } from "./chosen.tsx";
 import type { FormProps, Operation } from "./record-operation.ts";
 
 /** Characters of a manifest, signatures included. */
 const manifestMax = 65_536;
 
 /** Registers a version from its signed manifest, and where each of its files is downloaded. */
-function PublishVersion({ onClose, onDone }: FormProps<Place>) {
+function PublishVersion({ onClose, onDone }: FormProps<Chosen>) {
   const [manifest, setManifest] = useState("");
   const head = manifestHead(manifest);
   return (
@@ -115,7 +115,7 @@ const FileAddresses = ({ of: { names }, errorsOf }: { of: ManifestHead; errorsOf
   </>
 );
 
-export const publishVersion: Operation<Place> = {
+export const publishVersion: Operation<Chosen> = {
   id: "release.publish",
   verb: "Publish",
   alsoCalled: ["Publish a version", "New release"],

@@ -3,7 +3,7 @@ import { Pencil, Plus, Trash2 } from "lucide-react";
 import { api } from "../api/api.ts";
 import { dataOf } from "../api/queries.ts";
 import { to } from "../parts/links.ts";
-import type { Place } from "./place.tsx";
+import type { Chosen } from "./chosen.tsx";
 import type { Operation } from "./record-operation.ts";
 
 type Template = ItemOf<"/api/v1/agent-versions/rollout-templates">;
@@ -37,7 +37,7 @@ export const templateOperations: readonly Operation<Template>[] = [
   },
 ];
 
-export const newTemplate: Operation<Place> = {
+export const newTemplate: Operation<Chosen> = {
   id: "rollout-template.make",
   verb: "New template",
   needs: "POST /api/v1/agent-versions/rollout-templates",

@@ -2,7 +2,7 @@ import type { ItemOf } from "@muster/client";
 import { LogOut } from "lucide-react";
 import { api } from "../api/api.ts";
 import { dataOf } from "../api/queries.ts";
-import type { Place } from "./place.tsx";
+import type { Chosen } from "./chosen.tsx";
 import type { Operation } from "./record-operation.ts";
 
 type Session = ItemOf<"/api/v1/auth/sessions">;
@@ -25,7 +25,7 @@ export const sessionOperations: readonly Operation<Session>[] = [
 ];
 
 /** Ends every session of the user but this one. */
-export const endOtherSessions: Operation<Place> = {
+export const endOtherSessions: Operation<Chosen> = {
   id: "session.end-others",
   verb: "End all others",
   alsoCalled: ["End all other sessions", "Revoke sessions", "Sign out everywhere"],

@@ -1,9 +1,9 @@
 import { ClockArrowUp, Handshake, History, Laptop, MonitorCheck, Palette, Rocket } from "lucide-react";
 import { to } from "../parts/links.ts";
-import type { Place } from "./place.tsx";
+import type { Chosen } from "./chosen.tsx";
 import type { Operation } from "./record-operation.ts";
 
-export const newRollout: Operation<Place> = {
+export const newRollout: Operation<Chosen> = {
   id: "rollout.make",
   verb: "New rollout",
   needs: "POST /api/v1/agent-versions/rollouts",
@@ -14,7 +14,7 @@ export const newRollout: Operation<Place> = {
 };
 
 /** What is done on a page of its own. */
-export const pageOperations: readonly Operation<Place>[] = [
+export const pageOperations: readonly Operation<Chosen>[] = [
   {
     id: "device.add",
     verb: "Add devices",

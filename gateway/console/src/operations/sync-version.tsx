@@ -6,14 +6,14 @@ import { Dialog, DialogActions } from "../parts/dialog.tsx";
 import { Field } from "../parts/field.tsx";
 import { FormDialog } from "../parts/form-dialog.tsx";
 import { PlainTable } from "../parts/plain-table.tsx";
-import type { Place } from "./place.tsx";
+import type { Chosen } from "./chosen.tsx";
 import type { FormProps, Operation } from "./record-operation.ts";
 
 const sources = { github: "GitHub releases", directory: "a folder of the server" } as const;
 type Synced = { version: string; synced: readonly string[]; skipped: readonly { asset: string; reason: string }[] };
 
 /** Registers a version from a configured source, then names what was read and what was left out. */
-function SyncVersion({ onClose, onDone }: FormProps<Place>) {
+function SyncVersion({ onClose, onDone }: FormProps<Chosen>) {
   const [synced, setSynced] = useState<Synced | null>(null);
   if (synced) return <SyncedFiles of={synced} onClose={onClose} />;
   return (
@@ -81,7 +81,7 @@ const SyncedFiles = ({ of: { version, synced, skipped }, onClose }: { of: Synced
   </Dialog>
 );
 
-export const syncVersion: Operation<Place> = {
+export const syncVersion: Operation<Chosen> = {
   id: "release.sync",
   verb: "Sync",
   alsoCalled: ["Sync a version"],

@@ -4,7 +4,7 @@ import { type AnyOperation, onRecord } from "../operations/record-operation.ts";
 import { afterNoun, type Command, commandIn } from "../rules/command.ts";
 import { contains } from "../rules/contains.ts";
 import { type Me, whyNot } from "../rules/why-not.ts";
-import { kinds, placeOperations } from "./kinds/all.ts";
+import { kinds, unboundOperations } from "./kinds/all.ts";
 import { type Found, type Kind, most } from "./kinds/kind.ts";
 
 type Verb = Pick<AnyOperation, "id" | "verb" | "alsoCalled">;
@@ -20,8 +20,8 @@ function useAllOperations() {
   const { data } = useQuery({
     queryKey: ["operations"],
     queryFn: async () => {
-      const [places, ...verbs] = await Promise.all([placeOperations(), ...kinds.map((kind) => kind.verbs())]);
-      return { places, verbsOf: new Map<Kind, readonly Verb[]>(kinds.map((kind, at) => [kind, verbs[at] ?? []])) };
+      const [unbound, ...verbs] = await Promise.all([unboundOperations(), ...kinds.map((kind) => kind.verbs())]);
+      return { unbound, verbsOf: new Map<Kind, readonly Verb[]>(kinds.map((kind, at) => [kind, verbs[at] ?? []])) };
     },
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: Number.POSITIVE_INFINITY,
@@ -44,7 +44,7 @@ const wholeFreshMs = 60_000;
 export function useFound(me: Me, text: string, orgId: string | undefined, isWanted: boolean) {
   const here = useOffersHere();
   const all = useAllOperations();
-  const verbs = [...here, ...(all?.places ?? []), ...[...(all?.verbsOf.values() ?? [])].flat()];
+  const verbs = [...here, ...(all?.unbound ?? []), ...[...(all?.verbsOf.values() ?? [])].flat()];
   const command = commandIn(text, [...new Set(verbs.flatMap(wordsOf))]);
   const searches = kinds.flatMap((kind) => {
     const words = wordsFor(kind, text, command, all?.verbsOf.get(kind) ?? []);
@@ -64,8 +64,8 @@ export function useFound(me: Me, text: string, orgId: string | undefined, isWant
     kind,
     records: matching(kind, results[at]?.data ?? [], words),
   }));
-  const places = all ? onRecord(all.places, { orgId }, { name: "" }) : [];
-  return { command, found, here, places, isSearching: !all || results.some(({ isLoading }) => isLoading) };
+  const unbound = all ? onRecord(all.unbound, { orgId }, { name: "" }) : [];
+  return { command, found, here, unbound, isSearching: !all || results.some(({ isLoading }) => isLoading) };
 }
 
 const matching = (kind: Kind, records: readonly Found[], words: string): readonly Found[] =>

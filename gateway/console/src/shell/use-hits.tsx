@@ -70,7 +70,7 @@ export function useHits(me: Me, text: string): { groups: Group[]; isSearching: b
   const navigate = useNavigate();
   const run = useRun();
   const isRecordId = isId(text);
-  const { command, found, here, places, isSearching } = useFound(me, text, orgId, text !== "" && !isRecordId);
+  const { command, found, here, unbound, isSearching } = useFound(me, text, orgId, text !== "" && !isRecordId);
   const words = command ? command.rest : text;
   const byId = useRecordOfId(me, isRecordId ? text : null);
   const go: Go = (link) => () => void navigate(link as ReturnType<typeof to>);
@@ -87,7 +87,7 @@ export function useHits(me: Me, text: string): { groups: Group[]; isSearching: b
   const isCalled = (operation: AnyOperation) =>
     [operation.verb, ...(operation.alsoCalled ?? [])].some((word) => contains(`${word} ${operation.name}`, text));
   const offered = uniqueByKey(hitsOf(here.filter(isCalled)));
-  const others = hitsOf([...(text ? places.filter(isCalled) : []), ...operationsOf(found, command)]);
+  const others = hitsOf([...(text ? unbound.filter(isCalled) : []), ...operationsOf(found, command)]);
   const operations: Group = {
     name: "Operations",
     items: uniqueByKey(others)

@@ -5,7 +5,7 @@ import { enrolledAs, tenantWithAdmins } from "../../support/tenant-with-admins.t
 import { signInAgain } from "../../support/users.ts";
 import { inChromium, type Visitor } from "./visitor.ts";
 
-/** Opens the command menu, types a command, and starts the operation of this title, which its record's state follows. */
+/** Opens the command menu, types a command, and starts the operation of this title; its record's note follows it. */
 async function command({ page }: Visitor, text: string, title: string | RegExp): Promise<void> {
   await page.keyboard.press("Control+k");
   await page.getByRole("dialog", { name: "Search or run" }).getByRole("combobox").fill(text);

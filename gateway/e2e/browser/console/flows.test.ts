@@ -136,7 +136,7 @@ inChromium("sessions and limits in the console", (visit) => {
       await page.getByRole("searchbox", { name: "Name, serial, address, customer" }).fill("still");
       await page.getByRole("link", { name: "still-here" }).waitFor();
       await user.api.call("DELETE", "/auth/sessions");
-      // Without a mouse, and among what is hidden: where the stream of changes ended first, the dialog already covers the
+      // Without a mouse, and also while hidden: where the stream of changes ended first, the dialog already covers the
       // button. Its name has no time where the session ended before the list for the search was read.
       await page.getByRole("button", { name: /^(As of|Refresh)/, includeHidden: true }).dispatchEvent("click");
       const dialog = page.getByRole("dialog", { name: "Your session has ended" });

@@ -64,7 +64,7 @@ inChromium("policies, replays and rarer operations in the console", (visit) => {
     }
   });
 
-  visit("a person's sessions are ended, and a device is put into a group and told to update", async (visitor) => {
+  visit("a person's sessions are ended, and a device is put into a group and updated", async (visitor) => {
     const { cluster, page } = visitor;
     const { orgId, admin } = await tenantWithAdmins(cluster);
     const deviceId = await (await enroller(cluster))(orgId, { hostname: "web-01" });

@@ -1,8 +1,8 @@
 import { Link } from "@tanstack/react-router";
+import { anywhere } from "../../operations/chosen.tsx";
 import { newOrganization } from "../../operations/new-organization.tsx";
 import { actionsColumn, OperationButton } from "../../operations/operation-buttons.tsx";
 import { organizationOperations } from "../../operations/organizations.tsx";
-import { anywhere } from "../../operations/place.tsx";
 import { toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
 import { useMe } from "../../parts/me.tsx";

@@ -1,8 +1,8 @@
 import { Link } from "@tanstack/react-router";
+import { anywhere } from "../../operations/chosen.tsx";
 import { newPartner } from "../../operations/new-partner.tsx";
 import { actionsColumn, OperationButton } from "../../operations/operation-buttons.tsx";
 import { partnerOperations } from "../../operations/partners.tsx";
-import { anywhere } from "../../operations/place.tsx";
 import { toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
 import { EmptyState } from "../../parts/states.tsx";

@@ -1,7 +1,7 @@
 import type { ItemOf } from "@muster/client";
 import { Link } from "@tanstack/react-router";
+import { anywhere } from "../../operations/chosen.tsx";
 import { OperationButton, RowOperations } from "../../operations/operation-buttons.tsx";
-import { anywhere } from "../../operations/place.tsx";
 import { publishVersion } from "../../operations/publish-version.tsx";
 import { releaseOperations } from "../../operations/releases.tsx";
 import { newRollout } from "../../operations/settings.tsx";

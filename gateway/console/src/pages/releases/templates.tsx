@@ -1,7 +1,7 @@
 import type { ItemOf } from "@muster/client";
 import { Link } from "@tanstack/react-router";
+import { anywhere } from "../../operations/chosen.tsx";
 import { OperationButton, RowOperations } from "../../operations/operation-buttons.tsx";
-import { anywhere } from "../../operations/place.tsx";
 import { newTemplate, templateOperations } from "../../operations/rollout-templates.tsx";
 import { to } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";

@@ -1,4 +1,4 @@
-import type { Place } from "../../operations/place.tsx";
+import type { Chosen } from "../../operations/chosen.tsx";
 import type { Operation } from "../../operations/record-operation.ts";
 import { accountKinds } from "./account-kinds.ts";
 import { connectKinds } from "./connect-kinds.ts";
@@ -10,7 +10,7 @@ import { trustKinds } from "./trust-kinds.ts";
 export const kinds: readonly Kind[] = [...fleetKinds, ...trustKinds, ...connectKinds, ...accountKinds];
 
 /** What is done without a record: something is made, or a page is opened on which it is done. */
-export const placeOperations = async (): Promise<readonly Operation<Place>[]> =>
+export const unboundOperations = async (): Promise<readonly Operation<Chosen>[]> =>
   (
     await Promise.all([
       import("../../operations/settings.tsx").then(({ pageOperations }) => pageOperations),
