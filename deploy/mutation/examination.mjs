@@ -20,16 +20,16 @@ export class Examination {
    * runs its expression) or `passed`.
    */
   async examine(mutant, worker) {
-    let isReached = false;
+    let isRun = false;
     for (const group of testsOf(mutant.file)) {
       const reaching = await this.#reaching(mutant, group, worker);
       for (const { test, ms } of reaching.sort((a, b) => a.ms - b.ms)) {
-        isReached = true;
+        isRun = true;
         const { passed, ended = "test" } = await this.#run(test, mutant, ms, worker);
         if (!passed) return ended;
       }
     }
-    return isReached ? "passed" : "unreached";
+    return isRun ? "passed" : "unreached";
   }
 
   /** Runs a test with a mutant, and once more when it takes too long on a machine that has become slower. */
@@ -45,15 +45,15 @@ export class Examination {
     const found = [];
     for (const test of tests) {
       if (found.length === most) break;
-      const { ms, reached } = await this.#baselineOf(test, worker);
-      if (reached.has(id)) found.push({ test, ms });
+      const { ms, ran } = await this.#baselineOf(test, worker);
+      if (ran.has(id)) found.push({ test, ms });
     }
     return found;
   }
 
   #baselineOf(test, worker) {
-    const known = this.#baselines.get(test);
-    if (known !== undefined) return known;
+    const cached = this.#baselines.get(test);
+    if (cached !== undefined) return cached;
     const baseline = this.#runWithout(test, worker);
     this.#baselines.set(test, baseline);
     return baseline;
@@ -68,8 +68,8 @@ export class Examination {
     }
     if (!reply.passed) {
       this.#leftOut(test, reply.problem ?? reply.ended);
-      return { ms: 0, reached: new Set() };
+      return { ms: 0, ran: new Set() };
     }
-    return { ms: reply.ms, reached: new Set(reply.reached) };
+    return { ms: reply.ms, ran: new Set(reply.ran) };
   }
 }

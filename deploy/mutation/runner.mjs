@@ -1,15 +1,15 @@
 // jest's `testRunner` while mutants are tried: runs the test files that messages name, in this process and each with
-// modules of its own, with a mutant switched on. A message is `{ test, mutant }`, the reply `{ passed, problem, reached,
-// ms, megabytes, left }`: `reached` are the mutants whose expressions ran, `left` is what a failed file left running.
+// modules of its own, with a mutant switched on. A message is `{ test, mutant }`, the reply `{ passed, problem, ran,
+// ms, megabytes, left }`: `ran` are the mutants whose expressions ran, `left` is what a failed file left running.
 import { on } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import runFile from "../local/jest/native-runner.mjs";
 
 let active = null;
-let reached = new Set();
+let ran = new Set();
 let failure = null;
 globalThis.musterMutant = (id) => {
-  reached.add(id);
+  ran.add(id);
   return id === active;
 };
 
@@ -59,7 +59,7 @@ export default async function run(globalConfig, config, environment, runtime) {
   const messages = on(process, "message");
   process.send("ready");
   for await (const [{ test, mutant }] of messages) {
-    [active, reached, failure] = [mutant, new Set(), null];
+    [active, ran, failure] = [mutant, new Set(), null];
     const before = running();
     const began = performance.now();
     const problem = await problemOf(() => runFile(globalConfig, config, environment, runtime, test));
@@ -67,6 +67,6 @@ export default async function run(globalConfig, config, environment, runtime) {
     const passed = problem === null;
     const left = passed ? 0 : await leftSince(before);
     const megabytes = process.memoryUsage.rss() / 2 ** 20;
-    process.send({ passed, problem, reached: [...reached], ms, megabytes, left });
+    process.send({ passed, problem, ran: [...ran], ms, megabytes, left });
   }
 }

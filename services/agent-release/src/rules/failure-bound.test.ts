@@ -19,7 +19,7 @@ describe("a share of failures", () => {
     [20, 100, 35],
     [50, 20, 18],
     [50, 1_000, 553],
-  ])("of %i % among %i ended updates is exceeded from %i failures on", (percent, ended, first) => {
+  ])("%i %% of %i ended updates is exceeded from %i failures on", (percent, ended, first) => {
     expect(exceedsShare(first - 1, ended, percent)).toBe(false);
     expect(exceedsShare(first, ended, percent)).toBe(true);
     expect(exceedsShare(ended, ended, percent)).toBe(true);
@@ -31,11 +31,11 @@ describe("a share of failures", () => {
     [50, 10],
     [100, 1_000],
     [120, 5],
-  ])("of %i % is not exceeded when all of %i failed", (percent, ended) => {
+  ])("%i %% is not exceeded when all of %i failed", (percent, ended) => {
     expect(exceedsShare(ended, ended, percent)).toBe(false);
   });
 
-  it("of none is exceeded by three failures, and by no fewer", () => {
+  it("none is exceeded by three failures, and by no fewer", () => {
     expect([2, 3].map((failed) => exceedsShare(failed, 1_000, 0))).toEqual([false, true]);
   });
 });

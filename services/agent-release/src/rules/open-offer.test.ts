@@ -93,7 +93,7 @@ describe("an open attempt", () => {
     );
   });
 
-  it("that began says why it is stopped, and what it goes on with", () => {
+  it("says why it is stopped once the agent has started, and what it goes on with", () => {
     const of = (releases: PlannedRelease[], promotedId: string | null = null) =>
       resolveOffer(input(releases, promotedId), started).decisions.find(({ component }) => component === "agent")
         ?.detail;

@@ -13,7 +13,7 @@ describe("a batch of a stream", () => {
     [9, 256_000],
     [10, 300_000],
     [2_000, 300_000],
-  ])("that failed %i times is sent again after %i ms", (failures, ms) => {
+  ])("is sent again, after %i failures, in %i ms", (failures, ms) => {
     expect(streamDelayMs(failures)).toBe(ms);
   });
 

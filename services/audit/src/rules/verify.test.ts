@@ -336,10 +336,10 @@ describe("verification", () => {
   });
 
   it("reports numbers that a writer with the chain's rows has skipped", () => {
-    const begun = chainOf(5);
-    const later = chainOf(5, chainId, 6, { ...rowAt({ ...whole(), rows: begun }, 5), seq: 7 });
+    const earlier = chainOf(5);
+    const later = chainOf(5, chainId, 6, { ...rowAt({ ...whole(), rows: earlier }, 5), seq: 7 });
     const last = later.at(-1);
-    const inputs = { ...whole(), rows: [...begun, ...later], checkpoints: [noteAt(last)] };
+    const inputs = { ...whole(), rows: [...earlier, ...later], checkpoints: [noteAt(last)] };
     expect(verify({ ...inputs, head: { seq: 12, checksum: last?.checksum ?? null } })).toEqual(["DELETED 6-7"]);
   });
 
