@@ -99,6 +99,6 @@ export const actionsColumn = <R,>(operations: readonly Operation<R>[], nameOf: (
   title: "Actions",
   width: "5rem",
   isEnd: true,
-  as: "end",
+  as: "menu",
   cell: (record) => <RowOperations of={record} operations={operations} name={nameOf(record)} />,
 });

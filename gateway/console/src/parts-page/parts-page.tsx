@@ -12,11 +12,12 @@ import { PlainTable } from "../parts/plain-table.tsx";
 import { Popover } from "../parts/popover.tsx";
 import { toast } from "../parts/said.ts";
 import { EmptyState, FailureState, Loading, NotAllowed, Said, Skeleton } from "../parts/states.tsx";
-import { Status, type Tone } from "../parts/status.tsx";
+import { Status } from "../parts/status.tsx";
 import { Table } from "../parts/table.tsx";
 import { chooseDensity, chooseTheme } from "../parts/theme.ts";
 import { Toasts } from "../parts/toasts.tsx";
 import { Tooltips } from "../parts/tooltips.tsx";
+import type { Tone } from "../rules/tone.ts";
 import styles from "./parts-page.module.css";
 
 /** Every part in each of its states, to be looked at in both themes, at both densities and at each width. */

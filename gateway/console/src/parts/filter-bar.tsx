@@ -1,5 +1,5 @@
-import { Search, X } from "lucide-react";
-import { type ReactNode, useEffect, useRef, useState } from "react";
+import { ListFilter, Search, X } from "lucide-react";
+import { Children, type ReactNode, useEffect, useId, useRef, useState } from "react";
 import styles from "./filter-bar.module.css";
 import { useShortcut } from "./shortcuts.ts";
 import { useFilters } from "./use-filters.ts";
@@ -10,7 +10,10 @@ export type Choice = { name: string; label: string; options: readonly (readonly 
 /** Options whose values are words already. */
 export const asOptions = (values: readonly string[]): Choice["options"] => values.map((each) => [each, each] as const);
 
-/** Filters of a list, in its address: a text, choices, and what is in force with a way to drop it. */
+/**
+ * Filters of a list, in its address: a text, choices, and what is in force with a way to drop it. On a phone a button
+ * opens the choices.
+ */
 export function FilterBar({
   text,
   choices = [],
@@ -25,34 +28,61 @@ export function FilterBar({
   children?: ReactNode;
 }) {
   const [filters, change] = useFilters();
+  const [isOpen, open] = useState(false);
+  const id = useId();
+  const inForce = choices.filter(({ name }) => filters[name]).length + (filters.from || filters.to ? 1 : 0);
   const named = { ...(text ? { [text.name]: text.label } : {}), ...labels };
   const field = useRef<HTMLInputElement>(null);
+  const hasMore = choices.length > 0 || Children.toArray(children).length > 0;
   useShortcut("/", () => field.current?.focus());
+  if (!text && !hasMore && !Object.keys(named).some((name) => filters[name])) return null;
   return (
     <search className={styles.bar}>
       {text ? <TextFilter name={text.name} label={text.label} field={field} /> : null}
-      {choices.map(({ name, label, options }) => (
-        <label key={name} className={styles.choice}>
-          <span>{label}</span>
-          <select value={filters[name] ?? ""} onChange={(event) => change({ [name]: event.target.value || undefined })}>
-            <option value="">any</option>
-            {options.map(([value, title]) => (
-              <option key={value} value={value}>
-                {title}
-              </option>
-            ))}
-          </select>
-        </label>
-      ))}
-      {children}
-      {Object.entries(named).map(([name, label]) =>
-        filters[name] ? (
-          <button type="button" key={name} className={styles.chip} onClick={() => change({ [name]: undefined })}>
-            {label}: {filters[name]} <X size={14} aria-hidden />
-            <span className="visually-hidden">Drop this filter</span>
-          </button>
-        ) : null,
-      )}
+      {hasMore ? (
+        <button
+          type="button"
+          className={styles.toggle}
+          aria-expanded={isOpen}
+          aria-controls={id}
+          onClick={() => open(!isOpen)}
+        >
+          <ListFilter size={15} aria-hidden />
+          Filters
+          {inForce > 0 ? <span className={styles.count}>{inForce}</span> : null}
+        </button>
+      ) : null}
+      {hasMore ? (
+        <div id={id} className={styles.rest} data-open={isOpen || undefined}>
+          {choices.map(({ name, label, options }) => (
+            <label key={name} className={styles.choice}>
+              <span>{label}</span>
+              <select
+                value={filters[name] ?? ""}
+                onChange={(event) => change({ [name]: event.target.value || undefined })}
+              >
+                <option value="">any</option>
+                {options.map(([value, title]) => (
+                  <option key={value} value={value}>
+                    {title}
+                  </option>
+                ))}
+              </select>
+            </label>
+          ))}
+          {children}
+        </div>
+      ) : null}
+      <div className={styles.chips}>
+        {Object.entries(named).map(([name, label]) =>
+          filters[name] ? (
+            <button type="button" key={name} className={styles.chip} onClick={() => change({ [name]: undefined })}>
+              {label}: {filters[name]} <X size={14} aria-hidden />
+              <span className="visually-hidden">Drop this filter</span>
+            </button>
+          ) : null,
+        )}
+      </div>
     </search>
   );
 }

@@ -75,33 +75,35 @@ export function ListHead(props: ListHeadProps) {
         }
         actions={
           <>
-            <button
-              type="button"
-              data-weight="quiet"
-              data-tip="Reads the list again"
-              aria-keyshortcuts="r"
-              onClick={onRefresh}
-            >
-              <RefreshCw size={14} aria-hidden />
-              <span className={`${styles.asOf} number`}>
-                {asOf === 0 ? "Refresh" : `As of ${new Date(asOf).toLocaleTimeString()}`}
-              </span>
-            </button>
-            {views}
-            <Menu
-              label="More"
-              items={[
-                { label: "Columns …", icon: <Columns3 size={15} aria-hidden />, onChoose: onColumns },
-                { label: "Copy link", icon: <Copy size={15} aria-hidden />, onChoose: copy(location.href) },
-                {
-                  label: "Copy as curl",
-                  icon: <Terminal size={15} aria-hidden />,
-                  onChoose: copy(curlOf(location.origin, path, filters)),
-                },
-                ...more,
-              ]}
-            />
-            {children}
+            <div className={styles.tools}>
+              <button
+                type="button"
+                data-weight="quiet"
+                data-tip="Reads the list again"
+                aria-keyshortcuts="r"
+                onClick={onRefresh}
+              >
+                <RefreshCw size={14} aria-hidden />
+                <span className={`${styles.asOf} number`}>
+                  {asOf === 0 ? "Refresh" : `As of ${new Date(asOf).toLocaleTimeString()}`}
+                </span>
+              </button>
+              {views}
+              <Menu
+                label="More"
+                items={[
+                  { label: "Columns …", icon: <Columns3 size={15} aria-hidden />, onChoose: onColumns },
+                  { label: "Copy link", icon: <Copy size={15} aria-hidden />, onChoose: copy(location.href) },
+                  {
+                    label: "Copy as curl",
+                    icon: <Terminal size={15} aria-hidden />,
+                    onChoose: copy(curlOf(location.origin, path, filters)),
+                  },
+                  ...more,
+                ]}
+              />
+            </div>
+            {children ? <div className={styles.own}>{children}</div> : null}
           </>
         }
       />

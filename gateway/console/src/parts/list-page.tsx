@@ -3,6 +3,7 @@ import { SearchX } from "lucide-react";
 import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
 import { type FilterOf, type FiltersOf, useCount, useList } from "../api/queries.ts";
 import { areChosen, usualColumns } from "../rules/column-choice.ts";
+import type { Tone } from "../rules/tone.ts";
 import { viewedList } from "../rules/viewed-lists.ts";
 import { ColumnsDialog, useColumnChoice, useShownColumns } from "./column-menu.tsx";
 import { type Choice, FilterBar } from "./filter-bar.tsx";
@@ -19,6 +20,7 @@ import { Tabs } from "./tabs.tsx";
 import { Instant } from "./time.tsx";
 import { TimeRange } from "./time-range.tsx";
 import { type Filters, pickFilters, useFilters } from "./use-filters.ts";
+import { useWorstFirst } from "./use-worst-first.ts";
 
 const SavedViews = lazy(() => import("./saved-views.tsx"));
 
@@ -49,6 +51,8 @@ type ListPageProps<P extends ListPath> = {
   hasTimeRange?: true;
   /** Section whose other pages are shown as tabs. */
   section?: SectionName;
+  /** How each row is: while the list is whole, those that fail come first. */
+  toneOf?(row: ItemOf<P>): Tone;
   /** What the rows are, after their number; without it, the title. */
   noun?: string;
   /** More about the rows, after their number. */
@@ -75,6 +79,7 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
     hasTimeRange = false,
     defaults,
     controls,
+    toneOf,
   } = props;
   const notAllowed = useWhyNot(`GET ${path}`);
   const [filters, change] = useFilters();
@@ -87,14 +92,15 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
   const count = useCount(path, { params }, list);
   const [columnChoice, chooseColumns] = useColumnChoice(path);
   const choice = columnChoice ?? usualColumns;
-  const shownColumns = useShownColumns(columns, columnChoice);
+  const rows = useWorstFirst(list.rows, keyOf, list.hasMore || query.sort ? undefined : toneOf);
+  const shownColumns = withCauses(useShownColumns(columns, columnChoice), rows);
   const [areColumnsOpen, openColumns] = useState(false);
-  const selection = useListSelection(list.rows, keyOf, query);
+  const selection = useListSelection(rows, keyOf, query);
   const showNewest = () => {
     void list.showNewest();
     count.recount();
   };
-  useEffect(() => noteListed(list.rows.map(keyOf)), [list.rows]);
+  useEffect(() => noteListed(rows.map(keyOf)), [rows]);
   if (notAllowed !== null) {
     return (
       <>
@@ -111,20 +117,27 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
     : {};
   return (
     <>
-      <ListHead
-        title={title}
-        total={count.total}
-        isEstimate={count.isEstimate}
-        noun={noun}
-        about={about}
-        path={path}
-        asOf={list.asOf}
-        onRefresh={() => showNewest()}
-        onColumns={() => openColumns(true)}
-        views={<Views path={path} names={names} />}
-      >
-        {typeof actions === "function" ? actions(shown) : actions}
-      </ListHead>
+      <div className={styles.list}>
+        <ListHead
+          title={title}
+          total={count.total}
+          isEstimate={count.isEstimate}
+          noun={noun}
+          about={about}
+          path={path}
+          asOf={list.asOf}
+          onRefresh={() => showNewest()}
+          onColumns={() => openColumns(true)}
+          views={<Views path={path} names={names} />}
+        >
+          {typeof actions === "function" ? actions(shown) : actions}
+        </ListHead>
+        {section ? <Tabs section={section} label={`Pages beside ${title}`} /> : null}
+        <FilterBar {...(text ? { text } : {})} choices={choices} {...(labels ? { labels } : {})}>
+          {hasTimeRange ? <TimeRange /> : null}
+          {controls}
+        </FilterBar>
+      </div>
       {areColumnsOpen ? (
         <ColumnsDialog
           columns={columns}
@@ -133,22 +146,17 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
           onClose={() => openColumns(false)}
         />
       ) : null}
-      {section ? <Tabs section={section} label={`Pages beside ${title}`} /> : null}
-      <FilterBar {...(text ? { text } : {})} choices={choices} {...(labels ? { labels } : {})}>
-        {hasTimeRange ? <TimeRange /> : null}
-        {controls}
-      </FilterBar>
       <UnknownFilters filters={filters} names={names} change={change} />
       <ListFailure list={list} />
       <SelectionBar of={selection} total={count.total} bulk={bulk} bulkAll={bulkAll} />
       <NewRows count={list.newCount} isMore={list.isMore} show={showNewest} />
       <SearchedTo list={list} />
       {list.isLoading ? <Skeleton what={`Loading ${title.toLowerCase()}`} /> : null}
-      {list.rows.length > 0 ? (
+      {rows.length > 0 ? (
         <Table
           label={title}
           columns={shownColumns}
-          rows={list.rows}
+          rows={rows}
           keyOf={keyOf}
           {...(bulk ? { selection: selection.inTable } : {})}
           {...order}
@@ -169,6 +177,10 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
     </>
   );
 }
+
+/** Without the column of causes while no row has one. */
+const withCauses = <Row,>(columns: readonly Column<Row>[], rows: readonly Row[]): Column<Row>[] =>
+  columns.filter(({ as, cell }) => as !== "cause" || rows.some((row) => cell(row) !== null));
 
 /** The button of the saved views; nothing for a list that has none. */
 function Views({ path, names }: { path: string; names: readonly string[] }) {

@@ -23,6 +23,5 @@ export const organizationColumn = {
   id: "org",
   title: "Organization",
   width: "12rem",
-  isMinor: true as const,
   cell: ({ orgId }: { orgId: string }) => <NameOf id={orgId} />,
 };

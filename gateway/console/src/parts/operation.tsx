@@ -1,3 +1,4 @@
+import { Plus } from "lucide-react";
 import type { ReactNode } from "react";
 import { useWhyNot } from "./me.tsx";
 
@@ -16,6 +17,7 @@ export function Operation({ name, isPrimary, onClick, children }: OperationProps
         if (why === null) onClick();
       }}
     >
+      {isPrimary ? <Plus size={15} aria-hidden /> : null}
       {children}
       {why ? <span className="visually-hidden"> ({why})</span> : null}
     </button>

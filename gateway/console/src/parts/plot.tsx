@@ -1,8 +1,8 @@
 import { type CSSProperties, type KeyboardEvent, useEffect, useRef, useState } from "react";
 import uPlot from "uplot";
 import { type Point, stacked } from "../rules/stacked.ts";
+import type { Tone } from "../rules/tone.ts";
 import styles from "./chart.module.css";
-import type { Tone } from "./status.tsx";
 import "./plot.css";
 import { useExactTime } from "./time.tsx";
 import { useZone, zoneName } from "./zone.ts";

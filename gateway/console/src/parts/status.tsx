@@ -1,6 +1,5 @@
+import type { Tone } from "../rules/tone.ts";
 import styles from "./status.module.css";
-
-export type Tone = "good" | "warn" | "bad" | "run" | "off";
 
 const statesOf: Readonly<Record<Exclude<Tone, "off">, readonly string[]>> = {
   good: ["online", "active", "delivered", "success", "closed", "ok", "done", "completed", "succeeded", "healthy"],
@@ -16,6 +15,8 @@ const statesOf: Readonly<Record<Exclude<Tone, "off">, readonly string[]>> = {
     "queued",
     "slow",
     "waits",
+    "expired",
+    "used up",
   ],
   bad: [
     "degraded",

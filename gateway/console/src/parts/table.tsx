@@ -31,13 +31,20 @@ export type Column<Row> = {
   isExtra?: true;
   /** Aligned at the end of the cell: numbers and times. */
   isEnd?: true;
-  /** What it is in the card that a row becomes on a phone: the state stands beside the name. */
-  as?: "state" | "plain" | "end" | "none";
+  /** What it is in the card that a row becomes on a phone; without it, a fact where it is minor, else plain. */
+  as?: CardPart;
   /** The API's name for an order by this column. */
   sort?: string;
   /** The API's names of what it shows, in an export. */
   exported?: readonly string[];
 };
+
+/**
+ * Parts of a phone's card: beside the name `state` and `menu`; in the second line `plain` and, at its end, `end`; below
+ * the `cause` of a failure; at last in small letters `note`, and `fact` with its title. `none` is left to the record's
+ * page.
+ */
+type CardPart = "state" | "menu" | "plain" | "end" | "cause" | "note" | "fact" | "none";
 
 type TableProps<Row> = {
   /** Name of the rows, for screen readers. */
@@ -61,8 +68,12 @@ type TableProps<Row> = {
 /** Rows that are selected, by their keys. */
 export type Selection = { chosen: ReadonlySet<string>; change(chosen: ReadonlySet<string>): void };
 
-/** Heights of a row, in pixels, as the styles have them: by the density, and of the cards of a phone. */
-const rowPx = { usual: 41, compact: 32, card: 100 };
+/**
+ * Heights of a row, in pixels, as the styles have them: by the density, and of the cards of a phone, which are measured
+ * once they are in the page, and the gap between those.
+ */
+const rowPx = { usual: 41, compact: 32, card: 92 };
+const cardGapPx = 8;
 
 /** The height of a row now. */
 function useRowPx(): number {
@@ -102,7 +113,7 @@ export function Table<Row>(props: TableProps<Row>) {
     sizing,
   } = props;
   const scroller = useRef<HTMLElement>(null);
-  const virtual = useVirtualRows(rows.length, scroller);
+  const { virtual, isCard } = useVirtualRows(rows.length, scroller);
   const items = virtual.getVirtualItems();
   const last = items.at(-1)?.index ?? 0;
   useEffect(() => {
@@ -157,6 +168,7 @@ export function Table<Row>(props: TableProps<Row>) {
                 index={index}
                 row={row}
                 columns={columns as readonly Column<unknown>[]}
+                {...(isCard ? { measure: virtual.measureElement } : {})}
                 {...(selection ? { isChosen: selection.chosen.has(key), toggle: toggleLatest } : {})}
               />
             );
@@ -191,12 +203,13 @@ function useVirtualRows(count: number, scroller: RefObject<HTMLElement | null>) 
     // On a phone the page scrolls, not the table.
     getScrollElement: () => (isCard ? document.getElementById("main") : scroller.current),
     estimateSize: () => heightPx,
+    gap: isCard ? cardGapPx : 0,
     scrollMargin: isCard ? (scroller.current?.offsetTop ?? 0) : 0,
     overscan: 12,
   });
   // biome-ignore lint/correctness/useExhaustiveDependencies: other heights are measured again
   useEffect(() => virtual.measure(), [heightPx]);
-  return virtual;
+  return { virtual, isCard };
 }
 
 /** Moves the focus from row to row by j and k, and by the arrow keys, which the handler returned here takes. */
@@ -359,14 +372,22 @@ type LineProps = {
   isChosen?: boolean;
   /** `isRange` for all rows from the one before to this one. */
   toggle?(id: string, isRange: boolean): void;
+  /** Takes the height of a card, which depends on its texts. */
+  measure?: (row: HTMLElement | null) => void;
 };
 
-/** Columns whose values stand beside the name on a phone. */
-const states: ReadonlySet<string> = new Set(["status", "state", "result", "guard"]);
+const partOf = ({ as, isMinor }: Column<unknown>, at: number) =>
+  at === 0 ? "title" : (as ?? (isMinor ? "fact" : "plain"));
 
 /** One row; rendered again only when the row or its columns change, not for a scroll or the list's number. */
-const Line = memo(({ id, index, row, columns, isChosen, toggle }: LineProps) => (
-  <tr data-key={id} data-index={index} aria-rowindex={index + 2} className={isChosen ? styles.chosen : undefined}>
+const Line = memo(({ id, index, row, columns, isChosen, toggle, measure }: LineProps) => (
+  <tr
+    ref={measure}
+    data-key={id}
+    data-index={index}
+    aria-rowindex={index + 2}
+    className={isChosen ? styles.chosen : undefined}
+  >
     {toggle ? (
       <td className={styles.check}>
         <input
@@ -377,14 +398,14 @@ const Line = memo(({ id, index, row, columns, isChosen, toggle }: LineProps) => 
         />
       </td>
     ) : null}
-    {columns.map(({ id: column, title, cell, isMinor, isEnd, as }, at) => (
+    {columns.map((column, at) => (
       <td
-        key={column}
-        className={isEnd ? styles.end : undefined}
-        data-as={at === 0 ? "title" : (as ?? (states.has(column) ? "state" : isMinor ? "fact" : "plain"))}
-        data-title={title}
+        key={column.id}
+        className={column.isEnd ? styles.end : undefined}
+        data-as={partOf(column, at)}
+        data-title={column.title}
       >
-        {cell(row)}
+        {column.cell(row)}
       </td>
     ))}
   </tr>

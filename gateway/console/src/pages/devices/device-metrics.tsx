@@ -5,7 +5,7 @@ import { Chart } from "../../parts/chart.tsx";
 import { Section } from "../../parts/facts.tsx";
 import { Spans } from "../../parts/spans.tsx";
 import { FailureState, Loading } from "../../parts/states.tsx";
-import type { Tone } from "../../parts/status.tsx";
+import type { Tone } from "../../rules/tone.ts";
 import styles from "./device.module.css";
 
 type Device = BodyOf<"/api/v1/devices/{id}">;
