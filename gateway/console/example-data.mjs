@@ -2,7 +2,7 @@
 // keys, webhooks, releases with a rollout. The past, which no API takes, is written by example-past.mjs.
 import { createHash } from "node:crypto";
 import { Secret, TOTP } from "otpauth";
-import { customers, machinesOf, percentOf, versions } from "./example-fleet.mjs";
+import { customers, isSilent, loadOf, machinesOf, percentOf, versions } from "./example-fleet.mjs";
 
 const [atOnce, testsPerMinute] = [8, 10];
 
@@ -74,6 +74,7 @@ export async function makeExampleData(url, credentials, hooks) {
   const users = await usersOf(call, orgs);
   await accessOf(call, orgs, users);
   await webhooksOf(call, orgs, users, hooks);
+  await streamsOf(call, orgs, hooks);
   await alertsOf(call, orgs);
   example.jobId = await jobOf(call, orgs);
   await releases(call, orgs);
@@ -82,26 +83,20 @@ export async function makeExampleData(url, credentials, hooks) {
   return example;
 }
 
-/** Machines that are not reached: some of every hundred. */
-const isSilent = ({ hostname }) => percentOf(`silent ${hostname}`) < 3;
-
 /** One heartbeat of every machine that is on. With `isUpdating` those that are offered a version go on with it. */
 export async function beat(url, agents, isUpdating = false) {
   const { call } = apiOf(url);
   const on = agents.filter((agent) => !isSilent(agent));
   await eachOf(on, async (agent) => {
     const { id, token, hostname } = agent;
-    const metrics = {
-      "cpu.percent": 4 + (percentOf(`cpu ${hostname} ${Math.floor(Date.now() / 60_000)}`) % 45),
-      "memory.percent": 35 + (percentOf(`memory ${hostname}`) % 45),
-      "disk.percent": 20 + (percentOf(`disk ${hostname}`) % 72),
-    };
+    const [cpu, memory, disk] = loadOf(hostname, Date.now()).map(Math.round);
+    const metrics = { "cpu.percent": cpu, "memory.percent": memory, "disk.percent": disk };
     const body = { agentVersion: agent.agentVersion, watchdogVersion: "1.1.0", metrics };
     const said = await call("POST", `/agents/${id}/heartbeat`, body, token);
     const [offer] = said.updates ?? [];
     if (!isUpdating || !offer) return;
     if (agent.os === "darwin" && offer.version === "2.5.0") {
-      const update = { component: offer.component, version: offer.version, state: "failed", error: "exit 78" };
+      const update = { component: offer.component, version: offer.version, state: "rolled_back", error: "exit 78" };
       await call("POST", `/agents/${id}/heartbeat`, { ...body, update }, token);
     } else if (percentOf(`done ${hostname}`) < 80) {
       agent.agentVersion = offer.version;
@@ -216,6 +211,18 @@ async function webhooksOf(call, orgs, users, hooks) {
     });
     for (let sent = 0; wanted && sent < testsPerMinute; sent++)
       await call("POST", `/webhooks/${wanted.id}/test`, {}, token);
+  }
+}
+
+/** Streams of the audit trail; one of them fails. */
+async function streamsOf(call, orgs, hooks) {
+  if (!hooks) return;
+  const { orgId } = orgs.Globex;
+  for (const [name, path] of [
+    ["Cold archive", "fails"],
+    ["SIEM", "fast"],
+  ]) {
+    await call("POST", "/audit-logs/streams", { orgId, name, type: "webhook", url: `${hooks}/${path}/audit` });
   }
 }
 

@@ -36,6 +36,27 @@ export const customers = [...names, ...others.map((name, at) => [name, towns[at 
 /** A number from 0 to 99 that belongs to a text. */
 export const percentOf = (text) => createHash("sha256").update(text).digest().readUInt32BE() % 100;
 
+/** Machines that are not reached: some of every hundred. */
+export const isSilent = ({ hostname }) => percentOf(`silent ${hostname}`) < 3;
+
+const [hourMs, dayHours, slowHours] = [3_600_000, 24, 4_320];
+
+/**
+ * The load of a machine at an instant in percent: [CPU, memory, disk]. What its agent reports and its past are read off
+ * the same curve: work by day, a disk that fills and is tidied up over months.
+ */
+export function loadOf(hostname, atMs) {
+  const hour = atMs / hourMs;
+  const day = Math.max(0, Math.sin((((hour % dayHours) - 6) / dayHours) * 2 * Math.PI));
+  const phase = ((hour + percentOf(`disk ${hostname}`) * 40) % slowHours) / slowHours;
+  const jitter = (what) => percentOf(`${what} ${hostname} ${Math.floor(atMs / 300_000)}`) / 20;
+  return [
+    8 + (percentOf(`cpu ${hostname}`) % 20) + 16 * day + 2 * jitter("cpu"),
+    34 + (percentOf(`memory ${hostname}`) % 34) + 6 * day + jitter("memory") / 2,
+    28 + (percentOf(`disk ${hostname}`) % 48) + 24 * (1 - Math.abs(2 * phase - 1)),
+  ];
+}
+
 function versionOf(hostname) {
   let rest = percentOf(`version ${hostname}`);
   for (const [version, share] of Object.entries(versions)) {

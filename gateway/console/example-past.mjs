@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
-import { percentOf } from "./example-fleet.mjs";
+import { isSilent, loadOf, percentOf } from "./example-fleet.mjs";
 
 const hours = 30 * 24;
 const slots = 12;
@@ -19,15 +19,16 @@ export async function makeExamplePast(dataDir, { orgId, partnerId, agents }) {
   const now = Math.floor(Date.now() / hourMs);
   const own = agents.filter((agent) => agent.orgId === orgId);
   await client.query("SET search_path = tenancy");
-  for (const [owner, total] of [
-    [everyone, agents.length],
-    [partnerId, agents.length],
-    [orgId, own.length],
+  for (const [owner, machines] of [
+    [everyone, agents],
+    [partnerId, agents],
+    [orgId, own],
   ]) {
+    const counted = { total: machines.length, silent: machines.filter(isSilent).length };
     for (let hour = now - hours; hour <= now; hour++) {
       const isOver = (slot) => hour < now || slot * slotMs <= Date.now() % hourMs;
       const counts = Array.from({ length: slots }, (_, slot) =>
-        isOver(slot) ? countsAt(total, hour, slot, now) : unknown,
+        isOver(slot) ? countsAt(counted, hour, slot, now) : unknown,
       ).flat();
       await client.query(
         "INSERT INTO device_history (owner_id, hour, counts) VALUES ($1, $2, $3) ON CONFLICT (owner_id, hour) DO UPDATE SET counts = excluded.counts",
@@ -47,36 +48,37 @@ export async function makeExamplePast(dataDir, { orgId, partnerId, agents }) {
   await client.end();
 }
 
-/** Online, offline, updating and to approve, with nights, and an hour when a site was cut off. */
-function countsAt(total, hour, slot, now) {
+/**
+ * Online, offline, updating and to approve, with nights, and an hour when a site was cut off. It ends with the fleet as
+ * it is.
+ */
+function countsAt({ total, silent }, hour, slot, now) {
   const growth = Math.round((total * 0.04 * (now - hour)) / hours);
-  const night = Math.round(total * 0.012 * (1 - Math.cos((((hour % 24) + slot / slots) / 24) * 2 * Math.PI)));
+  const isPast = Math.min(1, (now - hour) / 12);
+  const night = Math.round(total * 0.012 * isPast * (1 - Math.cos((((hour % 24) + slot / slots) / 24) * 2 * Math.PI)));
   const isCut = now - hour === 51 || now - hour === 52;
   const cut = isCut ? Math.round(total * 0.14) : 0;
-  const updating = Math.round((total * (percentOf(`updating ${Math.floor(hour / 8)}`) % 3)) / 200);
-  const offline = Math.round(total * 0.02) + night + cut;
+  const updating = Math.round((isPast * total * (percentOf(`updating ${Math.floor(hour / 8)}`) % 3)) / 200);
+  const offline = silent + night + cut;
   return [total - growth - offline - updating - 3, offline, updating, 3];
 }
 
-/** An hour's load, packed as services/tenancy/src/rules/metric-hours.ts reads it. */
+/** An hour's load, packed as services/tenancy/src/rules/metric-hours.ts reads it: its slots, then its least, mean, most. */
 function loadAt(hostname, hour) {
   const row = Buffer.alloc(1 + 3 * slots + slots + 9, 255);
   row[0] = 1;
-  const day = Math.sin((((hour % 24) - 6) / 24) * 2 * Math.PI);
-  const own = percentOf(hostname);
-  const levels = [
-    18 + 14 * Math.max(0, day) + (percentOf(`${hostname} ${hour}`) % 9),
-    46 + 5 * day + (percentOf(`memory ${hostname} ${hour}`) % 4),
-    52 + (own % 20) + (hour % 720) / 60,
-  ];
-  levels.forEach((level, metric) => {
-    for (let slot = 0; slot < slots; slot++) {
-      row[1 + metric * slots + slot] = Math.round((level + (percentOf(`${hour} ${slot} ${metric}`) % 5)) * 2);
-    }
-    row[1 + 4 * slots + 3 * metric] = Math.round((level - 2) * 2);
-    row[2 + 4 * slots + 3 * metric] = Math.round((level + 2) * 2);
-    row[3 + 4 * slots + 3 * metric] = Math.round((level + 6) * 2);
-  });
+  const halves = (percent) => Math.round(percent * 2);
+  const loads = Array.from({ length: slots }, (_, slot) => loadOf(hostname, hour * hourMs + slot * slotMs));
+  for (let metric = 0; metric < 3; metric++) {
+    const values = loads.map((load) => load[metric]);
+    values.forEach((value, slot) => {
+      row[1 + metric * slots + slot] = halves(value);
+    });
+    const mean = values.reduce((sum, value) => sum + value, 0) / slots;
+    row[1 + 4 * slots + 3 * metric] = halves(Math.min(...values));
+    row[2 + 4 * slots + 3 * metric] = halves(mean);
+    row[3 + 4 * slots + 3 * metric] = halves(Math.max(...values));
+  }
   row.fill(5, 1 + 3 * slots, 1 + 4 * slots);
   return row;
 }
