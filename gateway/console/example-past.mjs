@@ -63,7 +63,7 @@ function countsAt({ total, silent }, hour, slot, now) {
   return [total - growth - offline - updating - 3, offline, updating, 3];
 }
 
-/** An hour's load, packed as services/tenancy/src/rules/metric-hours.ts reads it: its slots, then its least, mean, most. */
+/** An hour's load, packed as services/tenancy/src/rules/metric-hours.ts reads it: slots, then least, mean, most. */
 function loadAt(hostname, hour) {
   const row = Buffer.alloc(1 + 3 * slots + slots + 9, 255);
   row[0] = 1;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { hostOf, needOf, withInstants } from "./attention.ts";
+import { hostOf, needOf } from "./attention.ts";
 
 describe("what needs attention", () => {
   it.each([
@@ -13,19 +13,9 @@ describe("what needs attention", () => {
   });
 });
 
-it("shows the instants of a sentence as people read them", () => {
-  const sentence = "It ends at 2026-01-02T03:04:05.678Z: rotate it.";
-  expect(withInstants(sentence, (at) => `day ${at.getUTCDate()}`)).toBe("It ends at day 2: rotate it.");
-});
-
 it.each([
   ["https://hooks.example.com/x", "hooks.example.com"],
   ["no address", "no address"],
 ])("the host of %s is %s", (url, host) => {
   expect(hostOf(url)).toBe(host);
-});
-
-it("the reason of a halted rollout is in words, without its state", () => {
-  const sentence = "Halted: 5 failures, the last: silent_after_return.";
-  expect(withInstants(sentence, String)).toBe("5 failures, the last: silent after return.");
 });

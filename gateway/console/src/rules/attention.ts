@@ -24,18 +24,6 @@ export function needOf({ kind, record, count }: AttentionItem): { tone: "bad" | 
   return { tone, verb, title };
 }
 
-const instant = /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
-
-/**
- * A sentence of the API as people read it: its instants in their zone, a reason's name as words, and without the state
- * that stands before it.
- */
-export const withInstants = (sentence: string, textOf: (at: Date) => string): string =>
-  sentence
-    .replace(/^Halted: (.)/, (_all, first: string) => first.toUpperCase())
-    .replace(/(?<=the last: )[a-z_]+/, (reason) => reason.replaceAll("_", " "))
-    .replaceAll(instant, (text) => textOf(new Date(text)));
-
 /** The host of an address; the address itself where it is none. */
 export function hostOf(url: string): string {
   try {

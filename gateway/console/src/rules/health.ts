@@ -1,7 +1,10 @@
-type Shown = { word: string; tone: "good" | "warn" | "bad" | "off" };
+import { endingTone, keyDays } from "./ending.ts";
+import type { Tone } from "./tone.ts";
+
+type Shown = { word: string; tone: Tone };
 type Watched = { status: string; health: { status: string } | null };
 
-const tones: Readonly<Record<string, Shown["tone"]>> = {
+const tones: Readonly<Record<string, Tone>> = {
   healthy: "good",
   slow: "warn",
   failing: "bad",
@@ -25,4 +28,11 @@ export function providerHealth({ status, health }: Watched): Shown {
   if (status === "active" && health) return shownHealth({ status, health });
   if (status === "active") return { word: "active", tone: "good" };
   return { word: status, tone: status === "testing" ? "warn" : "off" };
+}
+
+/** How an API key is, in a word: an active one that ends soon is to be rotated before its programs stop. */
+export function keyHealth({ status, expiresAt }: { status: string; expiresAt: string | null }, now: Date): Shown {
+  if (status !== "active") return { word: status, tone: "off" };
+  const isSoon = expiresAt !== null && endingTone(expiresAt, now, keyDays) !== null;
+  return isSoon ? { word: "ends soon", tone: "warn" } : { word: "active", tone: "good" };
 }

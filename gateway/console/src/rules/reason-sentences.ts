@@ -10,6 +10,10 @@ const sentences: Readonly<Record<string, string>> = {
   resolves_to_private: "The host name resolves to an address that is not public.",
   bad_digest: "The file that arrived was not the one that was released.",
   checksum_mismatch: "The file that arrived was not the one that was released.",
+  bad_signature: "The file was not signed by a key that the device trusts.",
+  bad_size: "The file that arrived was not as long as the released one.",
+  download_failed: "The file could not be downloaded.",
+  failed: "Its agent reported that it failed.",
   rolled_back: "The new version did not stay up, and the one before was restored.",
   silent: "It was not heard of again in time, and the one before was restored.",
   locked: "A file was in use each time.",
@@ -18,6 +22,9 @@ const sentences: Readonly<Record<string, string>> = {
   expired: "It did not answer the offer in time.",
   gone: "The receiver answered 410: it is gone for good.",
   exhausted: "No delivery succeeded for days.",
+  idp_error: "The provider answered with an error.",
+  token_invalid: "The provider's answer could not be verified.",
+  assertion_invalid: "The provider's answer could not be verified.",
 };
 
 /** A reason of the API as a sentence; a text that is one already stays. */

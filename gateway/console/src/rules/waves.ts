@@ -1,15 +1,14 @@
 import { haltingFailures } from "./halting-failures.ts";
 
-type Rollout = {
-  rings: readonly unknown[];
-  percent: number;
+/** What came of a rollout's updates, and what halts it. */
+export type LimitedRollout = {
   succeeded: number;
   failed: number;
-  inFlight: number;
   failuresBeforeResume: number;
   haltAfterFailures: number;
   haltPercent: number;
 };
+type Rollout = LimitedRollout & { rings: readonly unknown[]; percent: number; inFlight: number };
 
 /** Devices that were offered the version, by what came of it. */
 type Counts = { inFlight: number; succeeded: number; failed: number };
@@ -61,7 +60,7 @@ export function waveWords({ state, isNewest, inFlight, succeeded, failed }: Wave
 export type Limit = { failed: number; ended: number; limit: number };
 
 /** Failures of a rollout that count, against those that halt it. */
-export function limitOf(rollout: Rollout): Limit {
+export function limitOf(rollout: LimitedRollout): Limit {
   const failed = Math.max(0, rollout.failed - rollout.failuresBeforeResume);
   const ended = rollout.succeeded + failed;
   return { failed, ended, limit: haltingFailures(rollout, ended) };

@@ -165,6 +165,44 @@ inChromium("records in the console", (visit) => {
     expect((await root.call("POST", `/agent-versions/rollouts/${rollout.id}/cancel`)).status).toBe(200);
   });
 
+  visit("a list has what fails first and says why; a release is as its halted rollout is", async (visitor) => {
+    const { cluster, page } = visitor;
+    const receiver = await startReceiver(cluster);
+    try {
+      const orgId = await newOrganization(cluster, await newPartner(cluster));
+      const root = await enrolledAs(cluster, "platform-admin", {});
+      const create = async (name: string) => {
+        const body = { orgId, name, url: receiver.url, events: ["*"] };
+        return String((await root.api.call("POST", "/webhooks", body)).body.id);
+      };
+      const [broken] = [await create("Broken"), await create("Fine")];
+      receiver.answer((_received, response) => void response.writeHead(503).end("come later"));
+      await root.api.call("POST", `/webhooks/${broken}/test`);
+      await until("the failed attempt", async () => {
+        const { body } = await root.api.call("GET", `/webhooks/${broken}/deliveries?answer=5xx`);
+        return (body.data as unknown[] | undefined)?.length === 1;
+      });
+      const failing = "UPDATE webhook_dispatcher.webhook_endpoint_state SET failed_attempts = 40 WHERE webhook_id = $1";
+      await asDatabaseOwner(cluster, failing, [broken]);
+      const rollout = await newRollout(cluster);
+      const halted = "UPDATE agent_release.rollout SET state = 'halted', failed = 3, reason = $2 WHERE id = $1";
+      await asDatabaseOwner(cluster, halted, [rollout.id, "3 failures, the last: rolled_back"]);
+      await visitor.signIn(root, `/webhooks?orgId=${orgId}`, root.recoveryCodes[0]);
+      await page.getByRole("cell", { name: /^It answers 503\. \d+ attempts in a row failed/ }).waitFor();
+      const names = await page.getByRole("table").getByRole("link").allTextContents();
+      expect(names).toEqual(["Broken", "Fine"]);
+      await visitor.expectAccessibleAtBothWidths();
+      await visitor.open("/releases", "Releases");
+      await page.getByRole("row", { name: new RegExp(`${rollout.version} .*halted`) }).waitFor();
+      await visitor.open("/releases/rollouts?state=halted", "Rollouts");
+      const cause = "3 failures. The last: The new version did not stay up, and the one before was restored.";
+      await page.getByRole("row", { name: new RegExp(`${rollout.version} .*${cause}`) }).waitFor();
+      expect((await root.api.call("POST", `/agent-versions/rollouts/${rollout.id}/cancel`)).status).toBe(200);
+    } finally {
+      await receiver.close();
+    }
+  });
+
   visit("every link of every page leads to a page that shows something", async (visitor) => {
     const { cluster, page, base } = visitor;
     const { orgId, admin, partnerAdmin } = await tenantWithAdmins(cluster);
@@ -314,6 +352,19 @@ inChromium("records in the console", (visit) => {
       expect({ path, wide }).toEqual({ path, wide: [0, 0] });
       await visitor.expectAccessible();
     }
+    await visitor.go("/keys");
+    // Search, filters and what can be started stand in one line, at the narrowest screen, too.
+    const filters = page.getByRole("button", { name: "Filters" });
+    const controls = [page.getByRole("searchbox"), filters, page.getByRole("button", { name: "New API key" })];
+    const boxes = await Promise.all(controls.map((each) => each.boundingBox()));
+    const middles = boxes.map((box) => (box ? box.y + box.height / 2 : Number.NaN));
+    expect(Math.max(...middles) - Math.min(...middles)).toBeLessThan(3);
+    const status = page.getByRole("combobox", { name: "Status" });
+    expect(await status.isVisible()).toBe(false);
+    await filters.click();
+    await status.selectOption("active");
+    await page.getByRole("button", { name: "Filters 1" }).click();
+    await until("the closed filters", async () => !(await status.isVisible()));
     const others = [
       "/groups",
       "/devices/add",

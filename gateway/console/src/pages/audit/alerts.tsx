@@ -2,7 +2,8 @@ import type { ItemOf } from "@muster/client";
 import { Siren } from "lucide-react";
 import { alertOperations } from "../../operations/alerts.tsx";
 import { newAlert } from "../../operations/new-alert.tsx";
-import { OperationButton, RowOperations } from "../../operations/operation-buttons.tsx";
+import { actionsColumn, OperationButton } from "../../operations/operation-buttons.tsx";
+import { causeColumn } from "../../parts/cause.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
@@ -24,6 +25,7 @@ export function Alerts() {
       path="/api/v1/audit-logs/alerts"
       filters={["orgId"]}
       everyMs={30_000}
+      toneOf={({ status, lastError }) => (status === "active" && lastError ? "bad" : "off")}
       actions={create}
       columns={columns}
       empty={
@@ -70,13 +72,6 @@ const columns: Column<Alert>[] = [
         </>
       ),
   },
-  { id: "error", title: "Problem", isMinor: true, isExtra: true, cell: ({ lastError }) => lastError },
-  {
-    id: "actions",
-    title: "Actions",
-    width: "5rem",
-    isEnd: true,
-    as: "end",
-    cell: (alert) => <RowOperations of={alert} operations={alertOperations} name={alert.name} />,
-  },
+  causeColumn(({ lastError }) => lastError),
+  actionsColumn(alertOperations, (alert) => alert.name),
 ];

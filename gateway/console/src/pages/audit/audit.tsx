@@ -144,7 +144,7 @@ function columns({
       id: "resource",
       title: "Resource",
       exported: ["resourceType", "resourceName"],
-      isMinor: true,
+      as: "note",
       cell: ({ resource: { type, name, id } }) => (
         <>
           <span className="soft">{type.replaceAll("_", " ")}</span>{" "}
@@ -157,7 +157,7 @@ function columns({
       title: "Result",
       exported: ["result"],
       width: "7rem",
-      isMinor: true,
+      as: "state",
       cell: ({ result }) => <Status of={result} />,
     },
     {
@@ -165,6 +165,7 @@ function columns({
       title: "Time",
       exported: ["timestamp"],
       width: "16rem",
+      as: "end",
       cell: ({ timestamp }) => <Instant at={timestamp} />,
     },
   ];

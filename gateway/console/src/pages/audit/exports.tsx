@@ -1,7 +1,8 @@
 import type { ItemOf } from "@muster/client";
 import { exportOperations } from "../../operations/exports.tsx";
 import { newExport } from "../../operations/new-export.tsx";
-import { OperationButton, RowOperations } from "../../operations/operation-buttons.tsx";
+import { actionsColumn, OperationButton } from "../../operations/operation-buttons.tsx";
+import { causeColumn } from "../../parts/cause.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
 import { NameOf } from "../../parts/name-of.tsx";
 import { EmptyState } from "../../parts/states.tsx";
@@ -49,11 +50,10 @@ const columns: Column<Export>[] = [
     id: "org",
     title: "Chain",
     width: "12rem",
-    isMinor: true,
     cell: ({ orgId, chainId }) => <NameOf id={orgId ?? chainId} />,
   },
-  { id: "rows", title: "Found", width: "10rem", isMinor: true, cell: progress },
-  { id: "error", title: "Problem", isMinor: true, isExtra: true, cell: ({ error }) => error },
+  { id: "rows", title: "Found", width: "10rem", as: "end", cell: progress },
+  causeColumn(({ error }) => error),
   { id: "made", title: "Started", width: "9rem", isMinor: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
   {
     id: "ends",
@@ -62,12 +62,5 @@ const columns: Column<Export>[] = [
     isMinor: true,
     cell: ({ expiresAt }) => (expiresAt === null ? null : <Time at={expiresAt} />),
   },
-  {
-    id: "actions",
-    title: "Actions",
-    width: "5rem",
-    isEnd: true,
-    as: "end",
-    cell: (each) => <RowOperations of={each} operations={exportOperations} name={filterText(each.filter)} />,
-  },
+  actionsColumn(exportOperations, (each) => filterText(each.filter)),
 ];

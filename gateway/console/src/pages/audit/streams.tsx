@@ -1,7 +1,8 @@
 import type { ItemOf } from "@muster/client";
 import { newStream } from "../../operations/new-stream.tsx";
-import { OperationButton, RowOperations } from "../../operations/operation-buttons.tsx";
+import { actionsColumn, OperationButton } from "../../operations/operation-buttons.tsx";
 import { streamOperations } from "../../operations/streams.tsx";
+import { causeColumn } from "../../parts/cause.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
@@ -24,6 +25,7 @@ export function Streams() {
       path="/api/v1/audit-logs/streams"
       filters={["orgId"]}
       everyMs={10_000}
+      toneOf={(stream) => shownHealth(stream).tone}
       actions={create}
       columns={columns}
       empty={
@@ -51,21 +53,22 @@ const columns: Column<Stream>[] = [
       return <Status of={word} tone={tone} />;
     },
   },
-  { id: "type", title: "Type", width: "6rem", isMinor: true, isExtra: true, cell: ({ type }) => type },
-  { id: "to", title: "To", isMinor: true, cell: target },
-  { id: "format", title: "Format", width: "6rem", isMinor: true, isExtra: true, cell: ({ format }) => format },
+  { id: "to", title: "To", cell: target },
+  { id: "type", title: "Type", width: "6rem", as: "note", isExtra: true, cell: ({ type }) => type },
+  { id: "format", title: "Format", width: "6rem", as: "none", isExtra: true, cell: ({ format }) => format },
   {
     id: "lag",
     title: "Lag",
     width: "9rem",
     isMinor: true,
-    cell: ({ lagRows }) => (lagRows === 0 ? "none" : `${lagRows.toLocaleString()} rows`),
+    cell: ({ lagRows }) =>
+      lagRows === 0 ? "none" : <span className="warn">{`${lagRows.toLocaleString()} rows`}</span>,
   },
   {
     id: "sent",
     title: "Sent",
     width: "7rem",
-    isMinor: true,
+    as: "none",
     isExtra: true,
     cell: ({ rowsSent }) => rowsSent.toLocaleString(),
   },
@@ -76,13 +79,6 @@ const columns: Column<Stream>[] = [
     isMinor: true,
     cell: ({ lastSuccessAt }) => <Time at={lastSuccessAt} />,
   },
-  { id: "error", title: "Last error", isMinor: true, cell: ({ lastError }) => lastError },
-  {
-    id: "actions",
-    title: "Actions",
-    width: "5rem",
-    isEnd: true,
-    as: "end",
-    cell: (stream) => <RowOperations of={stream} operations={streamOperations} name={stream.name} />,
-  },
+  causeColumn((stream) => (shownHealth(stream).tone === "bad" ? (stream.health?.reason ?? stream.lastError) : null)),
+  actionsColumn(streamOperations, (stream) => stream.name),
 ];

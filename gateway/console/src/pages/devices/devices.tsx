@@ -136,6 +136,7 @@ function columns({
       id: "os",
       title: "System",
       width: "9rem",
+      as: "note",
       cell: ({ os, arch }) => (
         <span className="soft">
           {systemName(os)} {arch}

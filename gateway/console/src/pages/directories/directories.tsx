@@ -2,7 +2,8 @@ import type { ItemOf } from "@muster/client";
 import { Link } from "@tanstack/react-router";
 import { directoryOperations } from "../../operations/directories.tsx";
 import { newDirectory } from "../../operations/new-directory.tsx";
-import { OperationButton, RowOperations } from "../../operations/operation-buttons.tsx";
+import { actionsColumn, OperationButton } from "../../operations/operation-buttons.tsx";
+import { causeColumn } from "../../parts/cause.tsx";
 import { toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
 import { useMe } from "../../parts/me.tsx";
@@ -12,6 +13,7 @@ import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
+import { shownHealth } from "../../rules/health.ts";
 
 /** Directories that say who joins, changes and leaves. */
 export function Directories() {
@@ -28,6 +30,7 @@ export function Directories() {
         ? { choices: [{ name: "scope", label: "Whose", options: [["partner", "the partner's own"]] as const }] }
         : {})}
       everyMs={30_000}
+      toneOf={(directory) => shownHealth(directory).tone}
       actions={create}
       columns={columns(orgId, me.scope !== "organization" && !orgId)}
       empty={
@@ -48,13 +51,15 @@ const columns = (orgId: string | undefined, isEverywhere: boolean): Column<ItemO
     title: "Name",
     cell: ({ id, name }) => <Link {...toRecord("/settings/directories/$id", { id }, { orgId })}>{name}</Link>,
   },
-  { id: "status", title: "Status", width: "9.5rem", as: "state", cell: ({ status }) => <Status of={status} /> },
   {
-    id: "health",
+    id: "status",
     title: "Health",
     width: "9.5rem",
-    isMinor: true,
-    cell: ({ status, health }) => (status === "active" && health ? <Status of={health.status} /> : null),
+    as: "state",
+    cell: (directory) => {
+      const { word, tone } = shownHealth(directory);
+      return <Status of={word} tone={tone} />;
+    },
   },
   ...(isEverywhere
     ? [
@@ -62,7 +67,6 @@ const columns = (orgId: string | undefined, isEverywhere: boolean): Column<ItemO
           id: "org",
           title: "Whose",
           width: "12rem",
-          isMinor: true as const,
           cell: ({ orgId: owner, partnerId }: ItemOf<"/api/v1/directories">) =>
             owner ? <NameOf id={owner} /> : partnerId ? <NameOf id={partnerId} /> : null,
         },
@@ -80,14 +84,12 @@ const columns = (orgId: string | undefined, isEverywhere: boolean): Column<ItemO
     title: "Refused",
     width: "7rem",
     isMinor: true,
-    cell: ({ lastCycle }) => lastCycle?.refused.toLocaleString(),
+    cell: (directory) => (
+      <span className={shownHealth(directory).tone === "bad" ? "bad" : undefined}>
+        {directory.lastCycle?.refused.toLocaleString()}
+      </span>
+    ),
   },
-  {
-    id: "actions",
-    title: "Actions",
-    width: "5rem",
-    isEnd: true,
-    as: "end",
-    cell: (directory) => <RowOperations of={directory} operations={directoryOperations} name={directory.name} />,
-  },
+  causeColumn((directory) => (shownHealth(directory).tone === "bad" ? (directory.health?.reason ?? null) : null)),
+  actionsColumn(directoryOperations, (directory) => directory.name),
 ];

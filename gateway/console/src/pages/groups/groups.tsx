@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { groupOperations } from "../../operations/device-groups.tsx";
 import { newGroup } from "../../operations/new-group.tsx";
 import { actionsColumn, OperationButton } from "../../operations/operation-buttons.tsx";
+import { DeviceCounts } from "../../parts/device-counts.tsx";
 import { to } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
 import { EmptyState } from "../../parts/states.tsx";
@@ -34,7 +35,13 @@ export function Groups() {
           isMinor: true,
           cell: ({ siteId }) => (siteId === null ? "the organization" : "one site"),
         },
-        { id: "made", title: "Created", width: "9rem", cell: ({ createdAt }) => <Time at={createdAt} /> },
+        {
+          id: "devices",
+          title: "Devices",
+          width: "11rem",
+          cell: ({ id, orgId: owner }) => <DeviceCounts of={{ orgId: owner, groupId: id }} />,
+        },
+        { id: "made", title: "Created", width: "9rem", as: "end", cell: ({ createdAt }) => <Time at={createdAt} /> },
         actionsColumn(groupOperations, ({ name }) => name),
       ]}
       empty={

@@ -2,7 +2,8 @@ import type { ItemOf } from "@muster/client";
 import { Link } from "@tanstack/react-router";
 import { enrollmentKeyOperations } from "../../operations/enrollment-keys.tsx";
 import { newEnrollmentKey } from "../../operations/new-enrollment-key.tsx";
-import { OperationButton, RowOperations } from "../../operations/operation-buttons.tsx";
+import { actionsColumn, OperationButton } from "../../operations/operation-buttons.tsx";
+import { EndsAt } from "../../parts/ends-at.tsx";
 import { reinstalls } from "../../parts/enrollment-key-fields.tsx";
 import { to, toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
@@ -11,7 +12,6 @@ import { NameOf, organizationColumn } from "../../parts/name-of.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
-import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 
 type EnrollmentKey = ItemOf<"/api/v1/enrollment-keys">;
@@ -63,7 +63,6 @@ const columns = (isEverywhere: boolean): Column<EnrollmentKey>[] => [
     id: "site",
     title: "Site",
     width: "10rem",
-    isMinor: true,
     cell: ({ siteId }) =>
       siteId ? (
         <Link {...toRecord("/sites/$id", { id: siteId })}>
@@ -90,13 +89,12 @@ const columns = (isEverywhere: boolean): Column<EnrollmentKey>[] => [
     isExtra: true,
     cell: ({ reinstall }) => reinstalls[reinstall],
   },
-  { id: "ends", title: "Ends", width: "9rem", isMinor: true, cell: ({ expiresAt }) => <Time at={expiresAt} /> },
   {
-    id: "actions",
-    title: "Actions",
-    width: "5rem",
-    isEnd: true,
-    as: "end",
-    cell: (key) => <RowOperations of={key} operations={enrollmentKeyOperations} name={key.name} />,
+    id: "ends",
+    title: "Ends",
+    width: "9rem",
+    isMinor: true,
+    cell: ({ expiresAt }) => <EndsAt at={expiresAt} days={1} />,
   },
+  actionsColumn(enrollmentKeyOperations, (key) => key.name),
 ];

@@ -1,7 +1,8 @@
 import type { ItemOf } from "@muster/client";
 import { keyOperations } from "../../operations/keys.tsx";
 import { newKey } from "../../operations/new-key.tsx";
-import { OperationButton, RowOperations } from "../../operations/operation-buttons.tsx";
+import { actionsColumn, OperationButton } from "../../operations/operation-buttons.tsx";
+import { EndsAt } from "../../parts/ends-at.tsx";
 import { asOptions } from "../../parts/filter-bar.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
 import { EmptyState } from "../../parts/states.tsx";
@@ -9,6 +10,8 @@ import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
+import { keyDays } from "../../rules/ending.ts";
+import { keyHealth } from "../../rules/health.ts";
 
 type Key = ItemOf<"/api/v1/api-keys">;
 
@@ -32,6 +35,7 @@ export function Keys() {
           options: asOptions(["active", "expired", "revoked"]),
         },
       ]}
+      toneOf={(key) => keyHealth(key, new Date()).tone}
       actions={create}
       columns={columns}
       empty={
@@ -47,8 +51,17 @@ export function Keys() {
 const columns: Column<Key>[] = [
   { id: "name", title: "Name", cell: ({ name }) => name },
   { id: "prefix", title: "Begins with", width: "10rem", cell: ({ keyPrefix }) => <code>{keyPrefix}</code> },
-  { id: "scopes", title: "Scopes", isMinor: true, cell: ({ scopes }) => scopes.join(", ") },
-  { id: "status", title: "Status", width: "9.5rem", as: "state", cell: ({ status }) => <Status of={status} /> },
+  { id: "scopes", title: "Scopes", as: "note", cell: ({ scopes }) => scopes.join(", ") },
+  {
+    id: "status",
+    title: "Status",
+    width: "9.5rem",
+    as: "state",
+    cell: (key) => {
+      const { word, tone } = keyHealth(key, new Date());
+      return <Status of={word} tone={tone} />;
+    },
+  },
   {
     id: "used",
     title: "Last used",
@@ -61,14 +74,8 @@ const columns: Column<Key>[] = [
     title: "Ends",
     width: "8rem",
     isMinor: true,
-    cell: ({ expiresAt }) => (expiresAt === null ? <span className="soft">never</span> : <Time at={expiresAt} />),
+    cell: ({ status, expiresAt }) =>
+      status === "active" ? <EndsAt at={expiresAt} days={keyDays} /> : <Time at={expiresAt} />,
   },
-  {
-    id: "actions",
-    title: "Actions",
-    width: "5rem",
-    isEnd: true,
-    as: "end",
-    cell: (key) => <RowOperations of={key} operations={keyOperations} name={key.name} />,
-  },
+  actionsColumn(keyOperations, (key) => key.name),
 ];

@@ -23,13 +23,12 @@ export function Principals() {
       actions={create}
       columns={[
         { id: "name", title: "Name", cell: ({ name }) => name },
-        { id: "status", title: "Status", width: "9.5rem", cell: ({ status }) => <Status of={status} /> },
-        { id: "scopes", title: "Scopes", isMinor: true, cell: ({ scopes }) => scopes.join(", ") },
+        { id: "status", title: "Status", width: "9.5rem", as: "state", cell: ({ status }) => <Status of={status} /> },
+        { id: "scopes", title: "Scopes", as: "note", cell: ({ scopes }) => scopes.join(", ") },
         {
           id: "key",
           title: "Its key begins with",
           width: "11rem",
-          isMinor: true,
           cell: ({ keyPrefix }) =>
             keyPrefix === null ? <span className="soft">no key</span> : <code>{keyPrefix}</code>,
         },

@@ -3,6 +3,7 @@ import { anywhere } from "../../operations/chosen.tsx";
 import { newOrganization } from "../../operations/new-organization.tsx";
 import { actionsColumn, OperationButton } from "../../operations/operation-buttons.tsx";
 import { organizationOperations } from "../../operations/organizations.tsx";
+import { DeviceCounts } from "../../parts/device-counts.tsx";
 import { toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
 import { useMe } from "../../parts/me.tsx";
@@ -29,17 +30,18 @@ export function Organizations() {
           title: "Name",
           cell: ({ id, name }) => <Link {...toRecord("/orgs/$id", { id }, { orgId: id })}>{name}</Link>,
         },
-        { id: "slug", title: "Slug", isMinor: true, cell: ({ slug }) => slug },
-        { id: "status", title: "Status", width: "9.5rem", cell: ({ status }) => <Status of={status} /> },
-        { id: "type", title: "Type", width: "7rem", isMinor: true, cell: ({ type }) => type },
+        { id: "status", title: "Status", width: "9.5rem", as: "state", cell: ({ status }) => <Status of={status} /> },
+        { id: "devices", title: "Devices", width: "11rem", cell: ({ id }) => <DeviceCounts of={{ orgId: id }} /> },
+        { id: "slug", title: "Slug", as: "note", isExtra: true, cell: ({ slug }) => slug },
+        { id: "type", title: "Type", width: "7rem", as: "note", cell: ({ type }) => type },
         {
           id: "cap",
           title: "Devices at most",
           width: "10rem",
-          isMinor: true,
+          as: "none",
           cell: ({ maxDevices }) => maxDevices?.toLocaleString() ?? "unlimited",
         },
-        { id: "made", title: "Created", width: "9rem", cell: ({ createdAt }) => <Time at={createdAt} /> },
+        { id: "made", title: "Created", width: "9rem", as: "end", cell: ({ createdAt }) => <Time at={createdAt} /> },
         actionsColumn(organizationOperations, ({ name }) => name),
       ]}
       empty={

@@ -4,7 +4,8 @@ import { useState } from "react";
 import { NameOf } from "../../parts/name-of.tsx";
 import { useExactTime } from "../../parts/time.tsx";
 import type { Needed } from "../../parts/use-attention.ts";
-import { withInstants } from "../../rules/attention.ts";
+import { useLastAnswer } from "../../parts/webhook-cause.tsx";
+import { withInstants } from "../../rules/api-sentence.ts";
 import styles from "./overview.module.css";
 
 const icons: Readonly<Record<string, LucideIcon>> = {
@@ -15,6 +16,12 @@ const icons: Readonly<Record<string, LucideIcon>> = {
 };
 /** Of those, what is shown at first: on a phone the fleet is to be seen below. */
 const atFirst = matchMedia("(width < 48rem)").matches ? 3 : 5;
+
+/** What the receiver of a failing webhook answers, before how often. */
+function LastAnswer({ of }: { of: string }) {
+  const answer = useLastAnswer(of);
+  return answer === "" ? null : `${answer} `;
+}
 
 type NeedsProps = {
   of: readonly Needed[];
@@ -38,7 +45,7 @@ export function Needs({ of, unknownKinds, cutKinds, isEverywhere }: NeedsProps) 
           <p className="soft">No rollout is halted, nothing fails, and no key or certificate ends soon.</p>
         </li>
       ) : null}
-      {shown.map(({ key, kind, tone, title, sentence, orgId, link, verb }) => {
+      {shown.map(({ key, kind, tone, title, sentence, record, orgId, link, verb }) => {
         const Icon = icons[kind] ?? TriangleAlert;
         const { pathname, searchParams } = new URL(link, location.origin);
         return (
@@ -52,6 +59,7 @@ export function Needs({ of, unknownKinds, cutKinds, isEverywhere }: NeedsProps) 
                     <NameOf id={orgId} />:{" "}
                   </>
                 ) : null}
+                {kind === "webhook" && record ? <LastAnswer of={record.id} /> : null}
                 {withInstants(sentence, exact)}
               </span>
             </p>

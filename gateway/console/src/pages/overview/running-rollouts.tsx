@@ -4,6 +4,9 @@ import { useGet } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
 import { to, toRecord } from "../../parts/links.ts";
 import { FailureState, Loading } from "../../parts/states.tsx";
+import { Status } from "../../parts/status.tsx";
+import { rolloutHealth } from "../../rules/rollout-health.ts";
+import { worstFirst } from "../../rules/tone.ts";
 import styles from "./overview.module.css";
 
 /** Rollouts that are not over yet: how many devices are done, and how many failed. */
@@ -13,16 +16,19 @@ export function RunningRollouts() {
     { params: { query: { limit: "20", skipCount: "true" } } },
     { everyMs: 120_000 },
   );
-  const running = (data?.data ?? [])
-    .filter(({ state, kind }) => state !== "completed" && state !== "cancelled" && kind === "staged")
-    .slice(0, 5);
+  const going = (data?.data ?? []).filter(
+    ({ state, kind }) => state !== "completed" && state !== "cancelled" && kind === "staged",
+  );
+  const running = worstFirst(going, (each) => rolloutHealth(each).tone).slice(0, 5);
   return (
     <Section title="Rollouts" action={<Link {...to("/releases/rollouts")}>All rollouts</Link>}>
       {error ? <FailureState failure={error.failure} onRetry={() => void refetch()} /> : null}
       {!data && !error ? <Loading what="Loading rollouts" /> : null}
       {data && running.length === 0 ? <p className="soft">No rollout is in progress.</p> : null}
       <ul className={styles.bars}>
-        {running.map(({ id, component, version, state, succeeded, failed, inFlight }) => {
+        {running.map((rollout) => {
+          const { id, component, version, succeeded, failed, inFlight } = rollout;
+          const { word, tone } = rolloutHealth(rollout);
           const all = Math.max(1, succeeded + failed + inFlight);
           const share = (count: number) => ({ "--share": `${(count / all) * 100}%` }) as CSSProperties;
           return (
@@ -35,7 +41,11 @@ export function RunningRollouts() {
                 <i data-tone="bad" style={share(failed)} />
               </span>
               <small className="number">
-                {state === "running" ? "" : `${state}, `}
+                {word === "running" ? null : (
+                  <>
+                    <Status of={word} tone={tone} />{" "}
+                  </>
+                )}
                 {succeeded.toLocaleString()} done{failed > 0 ? `, ${failed.toLocaleString()} failed` : ""}
               </small>
             </li>

@@ -8,6 +8,7 @@ import { Status } from "../../parts/status.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 import { hostOf } from "../../rules/attention.ts";
 import { shownHealth } from "../../rules/health.ts";
+import { worstFirst } from "../../rules/tone.ts";
 
 /** The webhooks, failing ones first, of one organization or of all that are visible to the user. */
 export function WebhookHealth({ orgId }: { orgId: string | undefined }) {
@@ -18,10 +19,8 @@ export function WebhookHealth({ orgId }: { orgId: string | undefined }) {
     { params: { query } },
     { everyMs: 120_000 },
   );
-  const rows = [...(data?.data ?? [])]
-    .map((each) => ({ ...each, shown: shownHealth(each) }))
-    .sort((a, b) => Number(b.shown.tone === "bad") - Number(a.shown.tone === "bad"))
-    .slice(0, 5);
+  const all = (data?.data ?? []).map((each) => ({ ...each, shown: shownHealth(each) }));
+  const rows = worstFirst(all, ({ shown }) => shown.tone).slice(0, 5);
   return (
     <Section title="Webhooks" action={<Link {...to("/webhooks", { orgId: chosen })}>All webhooks</Link>}>
       {error ? <FailureState failure={error.failure} onRetry={() => void refetch()} /> : null}
@@ -39,7 +38,7 @@ export function WebhookHealth({ orgId }: { orgId: string | undefined }) {
                 <Status of={shown.word} tone={shown.tone} />
               </td>
               <td className="number">{successCount.toLocaleString()}</td>
-              <td className="number">{failureCount.toLocaleString()}</td>
+              <td className={`number ${shown.tone === "bad" ? "bad" : ""}`}>{failureCount.toLocaleString()}</td>
             </tr>
           ))}
         </PlainTable>

@@ -1,11 +1,13 @@
 import type { ItemOf } from "@muster/client";
 import { Link } from "@tanstack/react-router";
+import { useGet } from "../../api/queries.ts";
 import { anywhere } from "../../operations/chosen.tsx";
-import { OperationButton, RowOperations } from "../../operations/operation-buttons.tsx";
+import { actionsColumn, OperationButton } from "../../operations/operation-buttons.tsx";
 import { publishVersion } from "../../operations/publish-version.tsx";
 import { releaseOperations } from "../../operations/releases.tsx";
 import { newRollout } from "../../operations/settings.tsx";
 import { syncVersion } from "../../operations/sync-version.tsx";
+import { causeColumn } from "../../parts/cause.tsx";
 import { asOptions } from "../../parts/filter-bar.tsx";
 import { toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
@@ -13,12 +15,18 @@ import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
+import { rolloutHealth, tellingRollout } from "../../rules/rollout-health.ts";
 import { RolloutStatus } from "./rollout-status.tsx";
 
 const components = asOptions(["agent", "watchdog", "helper"]);
 
 /** Versions of the programs on devices, newest first. */
 export function Releases() {
+  const rollouts = useGet(
+    "/api/v1/agent-versions/rollouts",
+    { params: { query: { limit: "100", skipCount: "true" } } },
+    { everyMs: 30_000 },
+  );
   const create = (
     <>
       <OperationButton of={anywhere} operation={syncVersion} />
@@ -34,7 +42,7 @@ export function Releases() {
       choices={[{ name: "component", label: "Program", options: components }]}
       everyMs={30_000}
       actions={create}
-      columns={releaseColumns}
+      columns={releaseColumns(rollouts.data?.data ?? [])}
       empty={
         <EmptyState title="There is no release yet.">
           <p>A release comes from a configured source, or is published by its signed manifest.</p>
@@ -45,13 +53,24 @@ export function Releases() {
   );
 }
 
-const releaseColumns: Column<ItemOf<"/api/v1/agent-versions">>[] = [
+type Release = ItemOf<"/api/v1/agent-versions">;
+type Rollout = ItemOf<"/api/v1/agent-versions/rollouts">;
+
+/** The rollout that says how a version is. The guard of one that is not promoted has nothing to guard while it runs. */
+const rolloutOf = ({ id, promoted }: Release, rollouts: readonly Rollout[]) =>
+  tellingRollout(
+    rollouts.filter(
+      ({ versionId, kind, state }) => versionId === id && (promoted || kind === "staged" || state !== "running"),
+    ),
+  );
+
+const releaseColumns = (rollouts: readonly Rollout[]): Column<Release>[] => [
   {
     id: "version",
     title: "Version",
-    cell: ({ component, version, rollout }) => (
-      <Link {...toRecord("/releases/rollouts/$id", { id: rollout.id })}>
-        {component} {version}
+    cell: (release) => (
+      <Link {...toRecord("/releases/rollouts/$id", { id: rolloutOf(release, rollouts)?.id ?? release.rollout.id })}>
+        {release.component} {release.version}
       </Link>
     ),
   },
@@ -61,7 +80,16 @@ const releaseColumns: Column<ItemOf<"/api/v1/agent-versions">>[] = [
     width: "9rem",
     cell: ({ promoted, yankedAt }) => <Status of={yankedAt ? "yanked" : promoted ? "promoted" : "registered"} />,
   },
-  { id: "guard", title: "Guard", width: "9.5rem", cell: ({ rollout }) => <Status of={rollout.state} /> },
+  {
+    id: "rollout",
+    title: "Rollout",
+    width: "9.5rem",
+    as: "state",
+    cell: (release) => {
+      const rollout = rolloutOf(release, rollouts);
+      return rollout ? <RolloutStatus of={rollout} /> : <span className="faint">none</span>;
+    },
+  },
   {
     id: "done",
     title: "Updated",
@@ -74,7 +102,7 @@ const releaseColumns: Column<ItemOf<"/api/v1/agent-versions">>[] = [
     title: "Failed",
     width: "6rem",
     isMinor: true,
-    cell: ({ rollout }) => rollout.failed.toLocaleString(),
+    cell: ({ rollout }) => <Failures of={rollout} />,
   },
   {
     id: "signed",
@@ -83,18 +111,14 @@ const releaseColumns: Column<ItemOf<"/api/v1/agent-versions">>[] = [
     isMinor: true,
     cell: ({ signed, untrusted }) => (untrusted ? <Status of="not trusted" tone="bad" /> : signed ? "yes" : "no"),
   },
-  { id: "made", title: "Since", width: "9rem", isMinor: true, cell: ({ createdAt }) => <Time at={createdAt} /> },
-  {
-    id: "actions",
-    title: "Actions",
-    width: "5rem",
-    isEnd: true,
-    as: "end",
-    cell: (release) => (
-      <RowOperations of={release} operations={releaseOperations} name={`${release.component} ${release.version}`} />
-    ),
-  },
+  { id: "made", title: "Since", width: "9rem", as: "end", cell: ({ createdAt }) => <Time at={createdAt} /> },
+  actionsColumn(releaseOperations, (release) => `${release.component} ${release.version}`),
 ];
+
+/** How many updates failed, in the colour of a failure once there are some. */
+const Failures = ({ of: { failed } }: { of: { failed: number } }) => (
+  <span className={failed > 0 ? "bad" : undefined}>{failed.toLocaleString()}</span>
+);
 
 const states = asOptions(["running", "paused", "halted", "completed", "cancelled"]);
 const kinds = [
@@ -122,19 +146,42 @@ export function Rollouts() {
         {
           id: "what",
           title: "Rollout",
+          width: "11rem",
           cell: ({ id, component, version }) => (
             <Link {...toRecord("/releases/rollouts/$id", { id })}>
               {component} {version}
             </Link>
           ),
         },
-        { id: "kind", title: "Kind", width: "7rem", isMinor: true, cell: ({ kind }) => kind },
-        { id: "state", title: "State", width: "9.5rem", cell: (rollout) => <RolloutStatus of={rollout} /> },
-        { id: "share", title: "Share", width: "6rem", isMinor: true, cell: ({ percent }) => `${percent} %` },
-        { id: "inFlight", title: "In flight", width: "7rem", cell: ({ inFlight }) => inFlight.toLocaleString() },
-        { id: "done", title: "Updated", width: "7rem", cell: ({ succeeded }) => succeeded.toLocaleString() },
-        { id: "failed", title: "Failed", width: "6rem", cell: ({ failed }) => failed.toLocaleString() },
+        { id: "kind", title: "Kind", width: "7rem", cell: ({ kind }) => kind },
+        {
+          id: "state",
+          title: "State",
+          width: "9.5rem",
+          as: "state",
+          cell: (rollout) => <RolloutStatus of={rollout} />,
+        },
+        { id: "share", title: "Share", width: "6rem", as: "end", cell: ({ percent }) => `${percent} %` },
+        {
+          id: "inFlight",
+          title: "In flight",
+          width: "7rem",
+          isMinor: true,
+          cell: ({ inFlight }) => inFlight.toLocaleString(),
+        },
+        {
+          id: "done",
+          title: "Updated",
+          width: "7rem",
+          isMinor: true,
+          cell: ({ succeeded }) => succeeded.toLocaleString(),
+        },
+        { id: "failed", title: "Failed", width: "6rem", isMinor: true, cell: (rollout) => <Failures of={rollout} /> },
+        causeColumn<Rollout>((rollout) =>
+          rolloutHealth(rollout).tone === "bad" ? (rollout.haltedParts[0]?.reason ?? rollout.reason) : null,
+        ),
       ]}
+      toneOf={(rollout) => rolloutHealth(rollout).tone}
       empty={
         <EmptyState title="No rollout yet.">
           <p>One guards each promoted release; a staged one offers a version to a part of the devices first.</p>

@@ -1,7 +1,10 @@
 import { Status } from "../../parts/status.tsx";
+import { rolloutHealth } from "../../rules/rollout-health.ts";
 
-type RolloutStatusProps = { of: { state: string; haltedParts: readonly unknown[] } };
+type RolloutStatusProps = { of: Parameters<typeof rolloutHealth>[0] };
 
-/** The state of a rollout; one of which a part is halted does not only run. */
-export const RolloutStatus = ({ of: { state, haltedParts } }: RolloutStatusProps) =>
-  state === "running" && haltedParts.length > 0 ? <Status of="halted in part" tone="bad" /> : <Status of={state} />;
+/** How a rollout is, in a word. */
+export function RolloutStatus({ of }: RolloutStatusProps) {
+  const { word, tone } = rolloutHealth(of);
+  return <Status of={word} tone={tone} />;
+}

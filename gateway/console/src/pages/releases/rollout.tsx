@@ -9,7 +9,7 @@ import { PageTitle } from "../../parts/page-title.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
 import { Time, useExactTime } from "../../parts/time.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
-import { withInstants } from "../../rules/attention.ts";
+import { withInstants } from "../../rules/api-sentence.ts";
 import { wavesOf } from "../../rules/waves.ts";
 import styles from "./rollout.module.css";
 import { FailureBars, Waves } from "./rollout-bars.tsx";
@@ -94,16 +94,14 @@ function Halts({ of: { state, reason: newest, haltedParts } }: { of: Rollout }) 
           </p>
         </li>
       ) : null}
-      {haltedParts.map(({ kind, orgId, platform, succeeded, failed, reason: why, haltedAt }) => (
+      {haltedParts.map(({ kind, orgId, platform, reason: why, haltedAt }) => (
         <li key={`${kind} ${orgId} ${platform}`}>
           <CircleAlert size={17} aria-hidden />
           <p>
             <b>
               {platform ?? (orgId ? <NameOf id={orgId} /> : "A part")} was halted <Time at={haltedAt} />.
             </b>{" "}
-            <span className="soft">
-              {failed.toLocaleString()} of {(failed + succeeded).toLocaleString()} failed. {why}
-            </span>
+            <span className="soft">{withInstants(why, exact)}</span>
           </p>
         </li>
       ))}

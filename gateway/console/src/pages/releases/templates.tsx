@@ -1,7 +1,7 @@
 import type { ItemOf } from "@muster/client";
 import { Link } from "@tanstack/react-router";
 import { anywhere } from "../../operations/chosen.tsx";
-import { OperationButton, RowOperations } from "../../operations/operation-buttons.tsx";
+import { actionsColumn, OperationButton } from "../../operations/operation-buttons.tsx";
 import { newTemplate, templateOperations } from "../../operations/rollout-templates.tsx";
 import { to } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
@@ -40,12 +40,5 @@ const columns: Column<Template>[] = [
   },
   { id: "waves", title: "Waves", cell: ({ rings }) => rings.map(({ name }) => name).join(" → ") || "everybody" },
   { id: "changed", title: "Changed", width: "9rem", isMinor: true, cell: ({ updatedAt }) => <Time at={updatedAt} /> },
-  {
-    id: "actions",
-    title: "Actions",
-    width: "5rem",
-    isEnd: true,
-    as: "end",
-    cell: (template) => <RowOperations of={template} operations={templateOperations} name={template.name} />,
-  },
+  actionsColumn(templateOperations, (template) => template.name),
 ];

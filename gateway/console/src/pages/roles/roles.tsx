@@ -26,13 +26,13 @@ export function Roles() {
           title: "Name",
           cell: ({ id, name }) => <Link {...toRecord("/roles/$id", { id }, { orgId })}>{name}</Link>,
         },
-        { id: "says", title: "Description", isMinor: true, cell: ({ description }) => description },
+        { id: "says", title: "Description", as: "note", cell: ({ description }) => description },
         { id: "scope", title: "Scope", width: "9rem", cell: ({ scope }) => scope },
         {
           id: "kind",
           title: "Whose",
           width: "9rem",
-          isMinor: true,
+          as: "end",
           cell: ({ key, orgId: owner }) =>
             key !== null ? <span className="soft">built in</span> : owner === null ? "a partner's" : "organization's",
         },

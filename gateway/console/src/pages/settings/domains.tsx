@@ -1,8 +1,10 @@
 import { claimDomain } from "../../operations/claim-domain.tsx";
 import { domainOperations } from "../../operations/domains.tsx";
 import { actionsColumn, OperationButton } from "../../operations/operation-buttons.tsx";
+import { causeColumn } from "../../parts/cause.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
 import { EmptyState } from "../../parts/states.tsx";
+import { Status } from "../../parts/status.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 
@@ -23,8 +25,13 @@ export function Domains() {
           id: "verified",
           title: "Verified",
           width: "10rem",
-          cell: ({ verifiedAt }) =>
-            verifiedAt === null ? <span className="soft">not yet</span> : <Time at={verifiedAt} />,
+          as: "state",
+          cell: ({ verifiedAt, lastError }) =>
+            verifiedAt === null ? (
+              <Status of="not verified" tone={lastError === null ? "warn" : "bad"} />
+            ) : (
+              <Status of="verified" tone="good" />
+            ),
         },
         {
           id: "checked",
@@ -33,7 +40,14 @@ export function Domains() {
           isMinor: true,
           cell: ({ lastCheckedAt }) => <Time at={lastCheckedAt} />,
         },
-        { id: "error", title: "Problem", isMinor: true, cell: ({ lastError }) => lastError },
+        {
+          id: "since",
+          title: "Since",
+          width: "9rem",
+          isMinor: true,
+          cell: ({ verifiedAt }) => (verifiedAt === null ? null : <Time at={verifiedAt} />),
+        },
+        causeColumn(({ lastError }) => lastError),
         actionsColumn(domainOperations, ({ domain }) => domain),
       ]}
       empty={

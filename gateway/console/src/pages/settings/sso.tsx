@@ -1,13 +1,19 @@
+import type { ItemOf } from "@muster/client";
 import { Link } from "@tanstack/react-router";
 import { newProvider } from "../../operations/new-provider.tsx";
 import { actionsColumn, OperationButton } from "../../operations/operation-buttons.tsx";
 import { providerOperations } from "../../operations/providers.tsx";
+import { causeColumn } from "../../parts/cause.tsx";
+import { EndsAt } from "../../parts/ends-at.tsx";
 import { toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
 import { useMe } from "../../parts/me.tsx";
 import { EmptyState } from "../../parts/states.tsx";
+import type { Column } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
+import { certificateDays, lastCertificateEnd } from "../../rules/ending.ts";
+import { providerHealth } from "../../rules/health.ts";
 import { ProviderStatus } from "./provider-status.tsx";
 
 /** Identity providers through which people of the chosen organization or partner sign in. */
@@ -25,43 +31,9 @@ export function SingleSignOn() {
       {...(me.scope === "partner"
         ? { choices: [{ name: "scope", label: "Whose", options: [["partner", "the partner's own"]] as const }] }
         : {})}
+      toneOf={(provider) => providerHealth(provider).tone}
       actions={create}
-      columns={[
-        {
-          id: "name",
-          title: "Name",
-          cell: ({ id, name }) => <Link {...toRecord("/settings/sso/$id", { id }, { orgId })}>{name}</Link>,
-        },
-        {
-          id: "type",
-          title: "Type",
-          width: "11rem",
-          isMinor: true,
-          cell: ({ type }) => (type === "saml" ? "SAML 2.0" : "OpenID Connect"),
-        },
-        {
-          id: "status",
-          title: "Health",
-          width: "9.5rem",
-          as: "state",
-          cell: (provider) => <ProviderStatus of={provider} />,
-        },
-        {
-          id: "enforced",
-          title: "Passwords",
-          width: "11rem",
-          cell: ({ enforceSSO, enforcement }) =>
-            enforcement.inForce ? "refused" : enforceSSO ? "refused, once proven" : "allowed",
-        },
-        {
-          id: "made",
-          title: "Created",
-          width: "9rem",
-          isMinor: true,
-          cell: ({ createdAt }) => <Time at={createdAt} />,
-        },
-        actionsColumn(providerOperations, ({ name }) => name),
-      ]}
+      columns={columns(orgId)}
       empty={
         <EmptyState title="No identity provider yet.">
           <p>With one, people sign in with the account that they have at work: OpenID Connect or SAML 2.0.</p>
@@ -71,3 +43,53 @@ export function SingleSignOn() {
     />
   );
 }
+
+type Provider = ItemOf<"/api/v1/sso/providers">;
+
+const columns = (orgId: string | undefined): Column<Provider>[] => [
+  {
+    id: "name",
+    title: "Name",
+    cell: ({ id, name }) => <Link {...toRecord("/settings/sso/$id", { id }, { orgId })}>{name}</Link>,
+  },
+  {
+    id: "type",
+    title: "Type",
+    width: "11rem",
+    cell: ({ type }) => (type === "saml" ? "SAML 2.0" : "OpenID Connect"),
+  },
+  {
+    id: "status",
+    title: "Health",
+    width: "9.5rem",
+    as: "state",
+    cell: (provider) => <ProviderStatus of={provider} />,
+  },
+  {
+    id: "enforced",
+    title: "Passwords",
+    width: "11rem",
+    isMinor: true,
+    cell: ({ enforceSSO, enforcement }) =>
+      enforcement.inForce ? "refused" : enforceSSO ? "refused, once proven" : "allowed",
+  },
+  {
+    id: "certificate",
+    title: "Certificate ends",
+    width: "10rem",
+    isMinor: true,
+    cell: (provider) => {
+      const end = lastCertificateEnd(provider);
+      return end === null ? null : <EndsAt at={end} days={certificateDays} />;
+    },
+  },
+  causeColumn((provider) => (providerHealth(provider).tone === "bad" ? (provider.health?.reason ?? null) : null)),
+  {
+    id: "made",
+    title: "Created",
+    width: "9rem",
+    isMinor: true,
+    cell: ({ createdAt }) => <Time at={createdAt} />,
+  },
+  actionsColumn(providerOperations, ({ name }) => name),
+];

@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { newSite } from "../../operations/new-site.tsx";
 import { actionsColumn, OperationButton } from "../../operations/operation-buttons.tsx";
 import { siteOperations } from "../../operations/sites.tsx";
+import { DeviceCounts } from "../../parts/device-counts.tsx";
 import { LabelList } from "../../parts/label-list.tsx";
 import { toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
@@ -32,13 +33,19 @@ export function Sites() {
           cell: ({ id, name }) => <Link {...toRecord("/sites/$id", { id }, { orgId })}>{name}</Link>,
         },
         ...(chosenOrgId === undefined ? [organizationColumn] : []),
-        { id: "zone", title: "Time zone", width: "13rem", cell: ({ timezone }) => timezone },
-        { id: "labels", title: "Labels", isMinor: true, cell: ({ labels }) => <LabelList of={labels} /> },
+        {
+          id: "devices",
+          title: "Devices",
+          width: "11rem",
+          cell: ({ id, orgId: owner }) => <DeviceCounts of={{ orgId: owner, siteId: id }} />,
+        },
+        { id: "zone", title: "Time zone", width: "11rem", as: "note", cell: ({ timezone }) => timezone },
+        { id: "labels", title: "Labels", as: "note", cell: ({ labels }) => <LabelList of={labels} /> },
         {
           id: "made",
           title: "Created",
           width: "9rem",
-          isMinor: true,
+          as: "end",
           cell: ({ createdAt }) => <Time at={createdAt} />,
         },
         actionsColumn(siteOperations, ({ name }) => name),

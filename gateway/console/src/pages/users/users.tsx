@@ -37,21 +37,22 @@ export function Users() {
           title: "Name",
           cell: ({ id, name }) => <Link {...toRecord("/people/$id", { id }, { orgId })}>{name}</Link>,
         },
-        { id: "email", title: "E-mail", cell: ({ email }) => email },
-        { id: "role", title: "Role", width: "11rem", isMinor: true, cell: ({ role }) => role },
+        { id: "email", title: "E-mail", as: "note", cell: ({ email }) => email },
+        { id: "role", title: "Role", width: "11rem", cell: ({ role }) => role },
         { id: "status", title: "Status", width: "9.5rem", as: "state", cell: ({ status }) => <Status of={status} /> },
         {
           id: "mfa",
           title: "Second factor",
           width: "8rem",
           isMinor: true,
-          cell: ({ mfaEnabled }) => (mfaEnabled ? "yes" : "no"),
+          cell: ({ mfaEnabled, status }) =>
+            mfaEnabled ? "yes" : <span className={status === "active" ? "warn" : undefined}>no</span>,
         },
         {
           id: "login",
           title: "Last sign-in",
           width: "9rem",
-          isMinor: true,
+          as: "end",
           cell: ({ lastLoginAt }) => <Time at={lastLoginAt} />,
         },
         {
@@ -59,7 +60,7 @@ export function Users() {
           title: "Actions",
           width: "5rem",
           isEnd: true,
-          as: "end",
+          as: "menu",
           cell: (user) =>
             user.id === me.id ? null : <RowOperations of={user} operations={userOperations} name={user.name} />,
         },

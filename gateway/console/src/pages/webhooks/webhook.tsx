@@ -9,9 +9,11 @@ import { PageTitle } from "../../parts/page-title.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
 import { retriesText } from "../../parts/retry-schedule.tsx";
 import { Status } from "../../parts/status.tsx";
-import { Time, useExactTime } from "../../parts/time.tsx";
+import { Time } from "../../parts/time.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
-import { hostOf, withInstants } from "../../rules/attention.ts";
+import { WebhookCause } from "../../parts/webhook-cause.tsx";
+import { hostOf } from "../../rules/attention.ts";
+import { counted } from "../../rules/counted.ts";
 import { waiting } from "../../rules/failure-sentence.ts";
 import { shownHealth } from "../../rules/health.ts";
 import { DeadLetters } from "./dead-letters.tsx";
@@ -83,8 +85,8 @@ export function WebhookPage() {
 }
 
 /** Why its deliveries fail, and since when, before all else. */
-function WhyItFails({ of: { health, deliveryStats: stats } }: { of: Webhook }) {
-  const exact = useExactTime();
+function WhyItFails({ of: webhook }: { of: Webhook }) {
+  const { health, deliveryStats: stats } = webhook;
   const waits = stats.pending + stats.retrying;
   return (
     <p role="note" className={styles.why}>
@@ -92,9 +94,10 @@ function WhyItFails({ of: { health, deliveryStats: stats } }: { of: Webhook }) {
       <span>
         <b>Deliveries fail.</b>{" "}
         <span className="soft">
-          {health.reason ? `${withInstants(health.reason, exact)} ` : ""}
-          {health.consecutiveFailures.toLocaleString()} attempts failed in a row; {waits.toLocaleString()} deliveries
-          wait{waits > 0 && health.oldestDueSeconds > 0 ? `, the oldest for ${waiting(health.oldestDueSeconds)}` : ""}.
+          <WebhookCause of={webhook} />
+          {waits > 0 ? ` ${counted(waits, "deliveries")} wait${waits === 1 ? "s" : ""}` : ""}
+          {waits > 0 && health.oldestDueSeconds > 0 ? `, the oldest for ${waiting(health.oldestDueSeconds)}` : ""}
+          {waits > 0 ? "." : ""}
         </span>
       </span>
     </p>

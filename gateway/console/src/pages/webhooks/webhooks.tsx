@@ -1,7 +1,7 @@
 import type { ItemOf } from "@muster/client";
 import { Link } from "@tanstack/react-router";
 import { newWebhook } from "../../operations/new-webhook.tsx";
-import { OperationButton, RowOperations } from "../../operations/operation-buttons.tsx";
+import { actionsColumn, OperationButton } from "../../operations/operation-buttons.tsx";
 import { webhookOperations } from "../../operations/webhooks.tsx";
 import { toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
@@ -12,6 +12,7 @@ import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
+import { WebhookCause } from "../../parts/webhook-cause.tsx";
 import { shownHealth } from "../../rules/health.ts";
 
 /** The webhooks of an organization, or of all that are visible to the user. */
@@ -35,6 +36,7 @@ export function Webhooks() {
         },
       ]}
       everyMs={10_000}
+      toneOf={(webhook) => shownHealth(webhook).tone}
       actions={create}
       columns={columns(orgId, isEverywhere)}
       empty={
@@ -47,10 +49,13 @@ export function Webhooks() {
   );
 }
 
+const isFailing = (webhook: ItemOf<"/api/v1/webhooks">) => shownHealth(webhook).tone === "bad";
+
 const columns = (orgId: string | undefined, isEverywhere: boolean): Column<ItemOf<"/api/v1/webhooks">>[] => [
   {
     id: "name",
     title: "Name",
+    width: "15rem",
     cell: ({ id, name }) => <Link {...toRecord("/webhooks/$id", { id }, { orgId })}>{name}</Link>,
   },
   {
@@ -64,7 +69,13 @@ const columns = (orgId: string | undefined, isEverywhere: boolean): Column<ItemO
     },
   },
   ...(isEverywhere ? [organizationColumn] : []),
-  { id: "url", title: "Address", isMinor: true, cell: ({ url }) => url },
+  {
+    id: "why",
+    title: "Problem",
+    as: "cause",
+    cell: (webhook) => (isFailing(webhook) ? <WebhookCause of={webhook} /> : null),
+  },
+  { id: "url", title: "Address", as: isEverywhere ? "note" : "plain", isExtra: true, cell: ({ url }) => url },
   {
     id: "good",
     title: "Delivered",
@@ -77,20 +88,17 @@ const columns = (orgId: string | undefined, isEverywhere: boolean): Column<ItemO
     title: "Failed",
     width: "6rem",
     isMinor: true,
-    cell: ({ failureCount }) => failureCount.toLocaleString(),
+    cell: (webhook) => (
+      <span className={isFailing(webhook) ? "bad" : undefined}>{webhook.failureCount.toLocaleString()}</span>
+    ),
   },
   {
     id: "last",
     title: "Last delivery",
     width: "9rem",
-    cell: ({ lastDeliveryAt }) => <Time at={lastDeliveryAt} />,
-  },
-  {
-    id: "actions",
-    title: "Actions",
-    width: "5rem",
     isEnd: true,
     as: "end",
-    cell: (webhook) => <RowOperations of={webhook} operations={webhookOperations} name={webhook.name} />,
+    cell: ({ lastDeliveryAt }) => <Time at={lastDeliveryAt} />,
   },
+  actionsColumn(webhookOperations, (webhook) => webhook.name),
 ];
