@@ -44,6 +44,8 @@ export function compileSchema(json: string): Validator {
   if (typeof schema !== "object" || schema === null || Array.isArray(schema)) throw new Error("A JSON object");
   const problem = problemOf(schema, 1);
   if (problem) throw new Error(problem);
+  // The draft's own schema is compiled once: no organization's first schema pays for it.
+  describing.getSchema(dialect);
   const validate = bounded(() => {
     if (!describing.validateSchema(schema)) throw new Error(describing.errorsText(describing.errors, { dataVar: "" }));
     // One for each schema: an instance keeps all that it has compiled.
