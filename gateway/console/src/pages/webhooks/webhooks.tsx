@@ -89,7 +89,9 @@ const columns = (orgId: string | undefined, isEverywhere: boolean): Column<ItemO
     width: "6rem",
     isMinor: true,
     cell: (webhook) => (
-      <span className={isFailing(webhook) ? "bad" : undefined}>{webhook.failureCount.toLocaleString()}</span>
+      <span className={isFailing(webhook) && webhook.failureCount > 0 ? "bad" : undefined}>
+        {webhook.failureCount.toLocaleString()}
+      </span>
     ),
   },
   {
