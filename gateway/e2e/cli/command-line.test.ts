@@ -334,7 +334,8 @@ it.each(Object.entries(products))(
     const { port, url, release } = await claimReceiverPort(cluster);
     const { close } = await listening(product(), port);
     const address = /(https|tls):\/\/[a-z0-9]+\.example\.com(?::\d+)?/;
-    const own = command.replace(address, `$1://${new URL(url).host}`).replace("ca.pem", testCaFile);
+    const sink = command.replace(address, `$1://${new URL(url).host}`).replace("ca.pem", testCaFile);
+    const own = sink.replace("--org ORG ", `--org ${orgId} `);
     const { stdout, stderr, code } = await shell(`${own} --json`);
     expect([code, stderr]).toEqual([0, expect.anything()]);
     const { id } = JSON.parse(stdout) as { id: string };
