@@ -12,7 +12,7 @@ import {
   useRef,
   useSyncExternalStore,
 } from "react";
-import { type ColumnWidths, narrowest, widest, widthWithin } from "../rules/column-choice.ts";
+import { type ColumnWidths, leastWidth, narrowest, widest, widthWithin } from "../rules/column-choice.ts";
 import { toggled } from "../rules/selection.ts";
 import { nextSort, sortedBy } from "../rules/sort.ts";
 import { useShortcut } from "./shortcuts.ts";
@@ -91,7 +91,8 @@ function useRowPx(): number {
   );
 }
 /** As a custom property, which narrow screens do not use. */
-const widthOf = (width: string | undefined) => (width ? ({ "--column-width": width } as CSSProperties) : undefined);
+const styleOf = (name: "--column-width" | "--least-width", width: string | undefined): CSSProperties | undefined =>
+  width ? Object.fromEntries([[name, width]]) : undefined;
 
 /**
  * Rows of any number: only visible ones are in the DOM, the next page is fetched before the end is reached. The first
@@ -141,7 +142,12 @@ export function Table<Row>(props: TableProps<Row>) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled by keyboard
     <section ref={scroller} className={styles.scroller} aria-label={label} tabIndex={0} aria-busy={isStale}>
-      <table className={styles.table} aria-rowcount={total ?? -1} onKeyDown={onKeyDown}>
+      <table
+        className={styles.table}
+        style={styleOf("--least-width", leastWidth(columns, sizing?.widths ?? {}))}
+        aria-rowcount={total ?? -1}
+        onKeyDown={onKeyDown}
+      >
         <TableHead
           columns={columns}
           order={order}
@@ -245,7 +251,7 @@ function TableHead<Row>({
           <col
             key={id}
             data-column={id}
-            style={widthOf(id in (sizing?.widths ?? {}) ? `${sizing?.widths[id]}px` : width)}
+            style={styleOf("--column-width", id in (sizing?.widths ?? {}) ? `${sizing?.widths[id]}px` : width)}
           />
         ))}
       </colgroup>

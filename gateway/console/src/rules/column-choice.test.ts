@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { areChosen, choiceOf, chosenColumns, moved, usualColumns } from "./column-choice.ts";
+import { areChosen, choiceOf, chosenColumns, leastWidth, moved, usualColumns } from "./column-choice.ts";
 
 const columns = ["host", "status", "os", "seen"].map((id) => ({ id }));
 const ids = (list: readonly { id: string }[]) => list.map(({ id }) => id);
@@ -55,4 +55,9 @@ describe("the columns that a user chose", () => {
     expect(areChosen({ ...usualColumns, widths: { host: 200 } })).toBe(false);
     expect(areChosen({ ...usualColumns, hidden: ["os"] })).toBe(true);
   });
+});
+
+it("a table is as wide as its columns, of which one without a width keeps some", () => {
+  const columns = [{ id: "host" }, { id: "status", width: "10rem" }, { id: "agent", width: "6rem" }];
+  expect(leastWidth(columns, { agent: 120 })).toBe("calc(10rem + 10rem + 120px)");
 });

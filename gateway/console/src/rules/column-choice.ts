@@ -14,6 +14,13 @@ export const widthWithin = (px: number) => Math.round(Math.min(widest, Math.max(
 export const areChosen = (choice: ColumnChoice | null): choice is ColumnChoice =>
   choice !== null && choice.order.length + choice.hidden.length > 0;
 
+/** What a column without a width of its own has at least. */
+const leastOfRest = "10rem";
+
+/** The CSS width below which a table would leave nothing for its columns without a width, such as the rows' links. */
+export const leastWidth = (columns: readonly { id: string; width?: string }[], widths: ColumnWidths): string =>
+  `calc(${columns.map(({ id, width }) => (id in widths ? `${widths[id]}px` : (width ?? leastOfRest))).join(" + ")})`;
+
 type Column = { id: string };
 
 /**
