@@ -27,12 +27,12 @@ describe("health", () => {
     [
       { open_seconds: 30, open_until: at(1) },
       "unreachable",
-      "Its breaker is open until 2026-11-21T12:00:01.000Z: nearly all attempts of a minute failed.",
+      "Its deliveries wait until 2026-11-21T12:00:01.000Z, since nearly all attempts of a minute failed.",
     ],
     [
       { open_seconds: 30, open_until: at(-1) },
       "failing",
-      "Its breaker was open: it gets fewer concurrent requests until they succeed.",
+      "Nearly all attempts of a minute failed: it gets fewer concurrent requests until they succeed.",
     ],
     [{ next_due_at: at(-59) }, "healthy", "The last attempt did not fail."],
     [{ next_due_at: at(-60) }, "slow", "Its oldest delivery has been due for 60 s."],

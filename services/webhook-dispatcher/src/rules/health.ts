@@ -34,7 +34,7 @@ export function healthOf(facts: HealthFacts, thresholds: HealthThresholds, now: 
     const until = facts.open_until.toISOString();
     return {
       status: "unreachable",
-      reason: `Its breaker is open until ${until}: nearly all attempts of a minute failed.`,
+      reason: `Its deliveries wait until ${until}, since nearly all attempts of a minute failed.`,
     };
   }
   if (attempts >= thresholds.unreachableAttempts) {
@@ -44,7 +44,10 @@ export function healthOf(facts: HealthFacts, thresholds: HealthThresholds, now: 
     return { status: "failing", reason: `${attempts} attempts in a row failed${since}.` };
   }
   if (facts.open_seconds > 0) {
-    return { status: "failing", reason: "Its breaker was open: it gets fewer concurrent requests until they succeed." };
+    return {
+      status: "failing",
+      reason: "Nearly all attempts of a minute failed: it gets fewer concurrent requests until they succeed.",
+    };
   }
   const dueSeconds = facts.next_due_at ? Math.floor((now.getTime() - facts.next_due_at.getTime()) / 1_000) : 0;
   // Deliveries of a paused webhook wait for its users.
