@@ -1,5 +1,5 @@
 import { expect, it } from "@jest/globals";
-import { providerHealth, shownHealth } from "./health.ts";
+import { directoryHealth, providerHealth, shownHealth } from "./health.ts";
 
 it.each([
   ["active", "healthy", "healthy", "good"],
@@ -22,4 +22,13 @@ it.each([
   ["inactive", "healthy", "inactive"],
 ])("a provider that is %s and %s is shown as %s", (status, health, word) => {
   expect(providerHealth({ status, health: health === null ? null : { status: health } }).word).toBe(word);
+});
+
+it.each([
+  ["active", "healthy", null, "no request yet"],
+  ["active", "healthy", {}, "healthy"],
+  ["active", "unreachable", null, "unreachable"],
+  ["paused", "healthy", null, "paused"],
+])("a directory that is %s and %s, with the cycle %j, is shown as %s", (status, health, lastCycle, word) => {
+  expect(directoryHealth({ status, health: { status: health }, lastCycle }).word).toBe(word);
 });

@@ -30,6 +30,12 @@ export function providerHealth({ status, health }: Watched): Shown {
   return { word: status, tone: status === "testing" ? "warn" : "off" };
 }
 
+/** How a directory is, in a word: nobody knows yet whether one that has sent nothing is healthy. */
+export function directoryHealth(directory: Watched & { lastCycle: unknown }): Shown {
+  const shown = shownHealth(directory);
+  return shown.tone === "good" && directory.lastCycle === null ? { word: "no request yet", tone: "off" } : shown;
+}
+
 /** How an API key is, in a word: an active one that ends soon is to be rotated before its programs stop. */
 export function keyHealth({ status, expiresAt }: { status: string; expiresAt: string | null }, now: Date): Shown {
   if (status !== "active") return { word: status, tone: "off" };

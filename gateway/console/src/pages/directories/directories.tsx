@@ -13,7 +13,7 @@ import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
-import { shownHealth } from "../../rules/health.ts";
+import { directoryHealth, shownHealth } from "../../rules/health.ts";
 
 /** Directories that say who joins, changes and leaves. */
 export function Directories() {
@@ -57,7 +57,7 @@ const columns = (orgId: string | undefined, isEverywhere: boolean): Column<ItemO
     width: "9.5rem",
     as: "state",
     cell: (directory) => {
-      const { word, tone } = shownHealth(directory);
+      const { word, tone } = directoryHealth(directory);
       return <Status of={word} tone={tone} />;
     },
   },
