@@ -93,6 +93,8 @@ function useRowPx(): number {
 /** As a custom property, which narrow screens do not use. */
 const styleOf = (name: "--column-width" | "--least-width", width: string | undefined): CSSProperties | undefined =>
   width ? Object.fromEntries([[name, width]]) : undefined;
+const leastOf = <Row,>({ columns, sizing }: Pick<TableProps<Row>, "columns" | "sizing">) =>
+  styleOf("--least-width", leastWidth(columns, sizing?.widths ?? {}));
 
 /**
  * Rows of any number: only visible ones are in the DOM, the next page is fetched before the end is reached. The first
@@ -142,12 +144,7 @@ export function Table<Row>(props: TableProps<Row>) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled by keyboard
     <section ref={scroller} className={styles.scroller} aria-label={label} tabIndex={0} aria-busy={isStale}>
-      <table
-        className={styles.table}
-        style={styleOf("--least-width", leastWidth(columns, sizing?.widths ?? {}))}
-        aria-rowcount={total ?? -1}
-        onKeyDown={onKeyDown}
-      >
+      <table className={styles.table} style={leastOf(props)} aria-rowcount={total ?? -1} onKeyDown={onKeyDown}>
         <TableHead
           columns={columns}
           order={order}
