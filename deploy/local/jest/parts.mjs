@@ -53,6 +53,8 @@ export const long = [
   "deploy/local/src/standby",
   "deploy/release/src/local",
   "deploy/release/src/npm",
+  "deploy/release/src/release",
+  "deploy/release/src/unpacked",
   "gateway/src/http/body",
   "gateway/src/patterns",
   "libs/bus/src/deliveries",
