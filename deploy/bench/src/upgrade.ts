@@ -12,7 +12,7 @@ import { loadAverage } from "./process-usage.ts";
 import type { Report } from "./report.ts";
 import { type RollingStack, startRollingStack, type Version } from "./rolling-stack.ts";
 import { startUpgradeLoad, type UpgradeLoad } from "./upgrade-load.ts";
-import { callEveryRoute } from "./upgrade-routes.ts";
+import { callEveryRoute, type RouteFailure } from "./upgrade-routes.ts";
 import { host, untilMade, webhookOwners } from "./webhook-owners.ts";
 import { type Receiver, startReceiver } from "./webhooks-cluster.ts";
 
@@ -49,7 +49,8 @@ export async function run(args: string[], report: Report): Promise<void> {
     await load.stop();
     const { databaseUrl } = stack;
     printRoutes(routes, report);
-    const failed = load.failures.flatMap(({ requestId }) => requestId ?? []).slice(0, shownFailures);
+    const all = [...routes.flatMap(({ failures }) => failures), ...load.failures];
+    const failed = all.flatMap(({ requestId }) => requestId ?? []).slice(0, shownFailures);
     for (const line of failed.flatMap((requestId) => stack?.logged(requestId) ?? [])) console.log(line);
     print(commit, load, await settled(load, { databaseUrl, receiver }), report);
   } finally {
@@ -72,7 +73,7 @@ async function startLoad({ url }: RollingStack, receiver: Receiver): Promise<{ l
 }
 
 type Roll = { stack: RollingStack; load: UpgradeLoad; token: string; old: Version; current: Version; soakMs: number };
-type Routes = { calls: number; failures: string[] };
+type Routes = { calls: number; failures: RouteFailure[] };
 
 /**
  * Forward and back, as `helm upgrade` and `helm rollback` do: new processes start before old ones stop. Returns what
@@ -97,7 +98,7 @@ async function rolled({ stack, load, token, old, current, soakMs }: Roll): Promi
 
 function printRoutes(routes: readonly Routes[], report: Report): void {
   const failures = routes.flatMap((one) => one.failures);
-  for (const failure of failures.slice(0, shownFailures)) console.log(`failed: ${failure}`);
+  for (const { sentence } of failures.slice(0, shownFailures)) console.log(`failed: ${sentence}`);
   report.none({ "routes failed": failures.length });
   report.also(
     "calls of routes",
