@@ -12,7 +12,7 @@ import { loadAverage } from "./process-usage.ts";
 import type { Report } from "./report.ts";
 import { type RollingStack, startRollingStack, type Version } from "./rolling-stack.ts";
 import { startUpgradeLoad, type UpgradeLoad } from "./upgrade-load.ts";
-import { callEveryRoute, type RouteFailure } from "./upgrade-routes.ts";
+import { callEveryRoute, type RouteFailure, routesOf } from "./upgrade-routes.ts";
 import { host, untilMade, webhookOwners } from "./webhook-owners.ts";
 import { type Receiver, startReceiver } from "./webhooks-cluster.ts";
 
@@ -86,12 +86,13 @@ async function rolled({ stack, load, token, old, current, soakMs }: Roll): Promi
     await delay(soakMs);
   };
   await phase("old alone");
+  const promised = await routesOf(stack.url, token);
   await phase("schema migrated", () => stack.migrate(current));
   await phase("new beside old", () => stack.add(current));
-  const forward = await callEveryRoute(stack.url, token);
+  const forward = await callEveryRoute(stack.url, token, promised);
   await phase("old leaves", () => stack.remove(old));
   await phase("old comes back", () => stack.add(old));
-  const back = await callEveryRoute(stack.url, token);
+  const back = await callEveryRoute(stack.url, token, promised);
   await phase("new leaves", () => stack.remove(current));
   return [forward, back];
 }

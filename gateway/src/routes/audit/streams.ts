@@ -262,7 +262,8 @@ function streamOf(message: Stream | undefined): z.input<typeof stream> {
     orgId: message.orgId,
     name: message.name,
     type: type.parse(message.type),
-    format: format.parse(message.format),
+    // An audit service of 0.1.0 does not say it, and writes rows.
+    format: format.parse(message.format || "muster"),
     envelope: message.envelope === "" ? null : envelope.parse(message.envelope),
     headerKeys: message.headerKeys,
     s3: message.bucket ? bucketOf(message.bucket) : null,

@@ -192,7 +192,8 @@ function enrollmentKeyOf(message: EnrollmentKey | undefined): z.input<typeof enr
     name: message.name,
     usageCount: message.usageCount,
     maxUsage: message.maxUsage ?? null,
-    reinstall: reinstall.parse(message.reinstall),
+    // An identity service of 0.1.0 does not say it, and decides so.
+    reinstall: reinstall.parse(message.reinstall || "quarantine"),
     expiresAt: timeOf(message.expiresAt),
     createdBy: message.createdBy,
     createdAt: timeOf(message.createdAt),

@@ -141,7 +141,7 @@ const available = route({
     const { downloads } = await services.downloads.listDownloads({ component: "agent" }, await rpc());
     return {
       data: downloads.map((file) => {
-        const build = { os: os.parse(file.os), arch: arch.parse(file.arch), libc: libc.parse(file.libc) };
+        const build = { os: os.parse(file.os), arch: arch.parse(file.arch), libc: libc.parse(file.libc || "gnu") };
         const { version, name, size, sha256 } = file;
         const path = downloadPath(build, { version, sha256 });
         return { ...build, version, name, url: `${publicUrl}${path}`, sizeBytes: Number(size), sha256 };

@@ -279,7 +279,7 @@ function versionOf(message: Release | undefined): z.input<typeof agentVersion> {
     artifacts: message.artifacts.map((file) => ({
       os: os.parse(file.os),
       arch: arch.parse(file.arch),
-      libc: libc.parse(file.libc),
+      libc: libc.parse(file.libc || "gnu"),
       name: file.name,
       size: Number(file.size),
       sha256: file.sha256,

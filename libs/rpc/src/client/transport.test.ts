@@ -369,7 +369,7 @@ describe("the transport", () => {
 
   it.each([
     [502, "text/html", "<html>", "unavailable"],
-    [404, "text/plain", "", "internal"],
+    [404, "text/plain", "", "unavailable"],
     [500, "application/json", "{", "internal"],
     [200, "text/html", "<html>", "internal"],
     [200, "application/proto", "\xff\xff", "internal"],

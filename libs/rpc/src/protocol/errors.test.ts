@@ -39,7 +39,7 @@ describe("typed errors across RPC", () => {
     ],
     [new ConnectError("aborted", Code.Canceled), "cancelled", "Cancelled", undefined],
     [new ConnectError("a stack trace", Code.Internal), "internal", "Internal error", undefined],
-    [new ConnectError("no such method", Code.Unimplemented), "internal", "Internal error", undefined],
+    [new ConnectError("no such method", Code.Unimplemented), "unavailable", "Service is unavailable", 1],
     [new TypeError("x is undefined"), "internal", "Internal error", undefined],
   ])("turns %s into %s and keeps its text for the log", (thrown, code, message, retryAfterSeconds) => {
     const error = toAppError(thrown);

@@ -184,8 +184,9 @@ export function toConnectError(error: AppError): ConnectError {
 
 /**
  * The typed error behind whatever a call or a handler threw. Our own errors come back with code, text, facts and
- * retryAfterSeconds; an unreachable server is `unavailable` (repeat after 1 s), a passed deadline `deadline_exceeded`,
- * an abort `cancelled`; anything else is `internal` with the original as cause and nothing of it in the text.
+ * retryAfterSeconds; an unreachable server, or one without the method yet, is `unavailable` (repeat after 1 s), a
+ * passed deadline `deadline_exceeded`, an abort `cancelled`; anything else is `internal` with the original as cause and
+ * nothing of it in the text.
  */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
@@ -219,7 +220,8 @@ function fromConnectError(error: ConnectError): AppError {
 }
 
 function transportCode(code: Code): ErrorCode {
-  if (code === Code.Unavailable) return "unavailable";
+  // A server that is older than its caller, while versions are side by side.
+  if (code === Code.Unavailable || code === Code.Unimplemented) return "unavailable";
   if (code === Code.DeadlineExceeded) return "deadline_exceeded";
   if (code === Code.Canceled) return "cancelled";
   return "internal";
