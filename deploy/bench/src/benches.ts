@@ -41,6 +41,7 @@ export const benches: Record<string, () => Promise<Bench>> = {
   "key-lists": () => import("./key-lists.ts"),
   "user-lists": () => import("./user-lists.ts"),
   console: () => import("./console.ts"),
+  attention: () => import("./attention.ts"),
   "login-timing": () => import("./login-timing.ts"),
   "audit-flow": () => import("./audit-flow.ts"),
   "audit-growth": () => import("./audit-growth.ts"),

@@ -60,8 +60,9 @@ export async function timeList(root: Call, list: string, path: string, calls: nu
     const startedMs = performance.now();
     const { status, body } = await root("GET", path);
     if (n >= warming) took.push(performance.now() - startedMs);
-    const { total, totalIsEstimate } = body.pagination as { total: number | null; totalIsEstimate?: boolean };
-    answered = `${status}: ${(body.data as unknown[]).length} of ${totalIsEstimate ? "~" : ""}${total}`;
+    const pages = body.pagination as { total: number | null; totalIsEstimate?: boolean } | undefined;
+    const all = pages ? ` of ${pages.totalIsEstimate ? "~" : ""}${pages.total}` : "";
+    answered = `${status}: ${(body.data as unknown[]).length}${all}`;
   }
   took.sort((a, b) => a - b);
   const at = (share: number) => Math.round((took[Math.floor(took.length * share)] ?? 0) * 10) / 10;
