@@ -87,6 +87,7 @@ export function idAndFilters(args: readonly string[], fields: readonly string[])
       const offer = fields.length > 0 ? `known are ${fields.join(", ")}` : "it has none";
       throw wrongUsage(`no filter "${name}": ${offer}`);
     }
+    if (Object.hasOwn(filters, name)) throw wrongUsage(`filter "${name}" twice: only one of them would count`);
     filters[name] = arg.slice(at + 1);
   }
   return { id, filters };

@@ -3,13 +3,39 @@ import { type ExportOptions, exportLogs, verifyChain } from "./commands/audit.ts
 import { type AppendOptions, appendEvents } from "./commands/audit-append.ts";
 import { exportParts, type PartsOptions } from "./commands/audit-parts.ts";
 import { testStream } from "./commands/audit-streams.ts";
+import { type RetentionOptions, retention } from "./commands/retention.ts";
 import { runProgram } from "./external.ts";
+import { wrongUsage } from "./failure.ts";
+import { idAndFilters } from "./fields.ts";
 import type { Globals, Io } from "./io.ts";
 import { add, all, ended, organization } from "./program-parts.ts";
+import { resourceOf } from "./resources.ts";
 
-/** `audit verify`, `export`, `append` and `test-stream`; streams and alerts are records of `create`. */
+type WantedExport = ExportOptions & Partial<PartsOptions> & { from?: string; to?: string };
+
+/** An export as one file, or in parts; an option that would not count is refused. */
+function exportRows(io: Io, args: readonly string[], options: WantedExport): Promise<void> {
+  const { id, filters: named } = idAndFilters(args, resourceOf("audit-logs", "list").filters);
+  if (id !== null) throw wrongUsage(`"${id}" is no filter: NAME=VALUE`);
+  const { parts, resume, from, to } = options;
+  const filters = { ...named, ...(from ? { from } : {}), ...(to ? { to } : {}) };
+  if (parts === undefined) {
+    const idle = (["resume", "key", "deployment"] as const).find((name) => options[name] !== undefined);
+    if (idle) throw wrongUsage(`--${idle} goes with --parts FOLDER`);
+    return exportLogs(io, { ...options, filters });
+  }
+  if (options.output !== undefined || options.format !== "jsonl") {
+    throw wrongUsage("parts are JSON lines in a folder: leave --output and --format out");
+  }
+  if (resume !== undefined && Object.keys(filters).length > 0) throw wrongUsage("a resumed export has its filters");
+  return exportParts(io, { ...options, parts, filters });
+}
+
+/** `audit verify`, `export`, `retention`, `append` and `test-stream`; streams and alerts are records of `create`. */
 export function addAudit(parent: Command, io: Io) {
-  const audit = parent.command("audit").description("verify and export the audit trail, append to it, test streams");
+  const audit = parent
+    .command("audit")
+    .description("verify and export the audit trail, keep it, append to it, test streams");
   add(
     audit,
     "verify",
@@ -32,22 +58,24 @@ export function addAudit(parent: Command, io: Io) {
     audit,
     "export",
     "write signed JSON lines, which `muster audit verify FILE` checks, or CSV",
-    "muster audit export --org ID --parts ./export",
+    "muster audit export --org ID from=2026-01-01 result=denied --output refused.jsonl",
   )
+    .argument("[filters...]", "NAME=VALUE, as of `get audit-logs`")
     .addOption(organization())
     .addOption(new Option("--format <format>", "jsonl or csv").choices(["jsonl", "csv"]).default("jsonl"))
     .option("--output <file>", "a file (mode 0600) instead of standard output")
     .option("--parts <folder>", "every row of the chain, in parts of 10,000 into a folder, which are verified")
     .option("--resume <id>", "with --parts: continue reading an export")
-    .option("--from <time>", "with --parts: rows from then on")
-    .option("--to <time>", "with --parts: rows until then")
+    .option("--from <time>", "rows from then on; the same as from=TIME")
+    .option("--to <time>", "rows until then; the same as to=TIME")
     .option("--key <key...>", "with --parts: verifier key of the deployment, or a file of some")
     .option("--deployment <name>", "with --parts: name that its notes must bear")
-    .action((_options, command: Command) => {
-      const options = all<ExportOptions & Partial<PartsOptions>>(command);
-      const { parts } = options;
-      return parts === undefined ? exportLogs(io, options) : exportParts(io, { ...options, parts });
-    });
+    .action((args: string[], _options, command: Command) => exportRows(io, args, all<WantedExport>(command)));
+  add(audit, "retention", "how long audit rows are kept, or change it", "muster audit retention --org ID --days 400")
+    .addOption(organization())
+    .option("--days <n>", "1 to 3650; a shorter time takes effect after 24 hours")
+    .option("--archive <on|off>", "whether rows are archived before they are deleted")
+    .action((_options, command: Command) => retention(io, all<RetentionOptions>(command)));
   add(
     audit,
     "append",

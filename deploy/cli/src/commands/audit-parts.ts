@@ -9,6 +9,7 @@ import { connect } from "../connection.ts";
 import { runProgram } from "../external.ts";
 import { done, exits, Failure, streamOf } from "../failure.ts";
 import type { Globals, Io } from "../io.ts";
+import { call } from "./records.ts";
 
 type AuditExport = components["schemas"]["AuditExport"];
 type Part = { number: number; rows: number; sha256: string };
@@ -17,8 +18,7 @@ export type PartsOptions = Globals & {
   org?: string;
   parts: string;
   resume?: string;
-  from?: string;
-  to?: string;
+  filters: Readonly<Record<string, string>>;
   key?: string[];
   deployment?: string;
 };
@@ -55,9 +55,13 @@ export async function exportParts(io: Io, options: PartsOptions): Promise<void> 
   if (code !== 0) throw new Failure(code, `the export in ${folder} does not verify`);
 }
 
-async function started(muster: MusterClient, { org, from, to }: PartsOptions): Promise<string> {
-  const body = { ...(org ? { orgId: org } : {}), ...(from ? { from } : {}), ...(to ? { to } : {}) };
-  return (await done(muster.POST("/api/v1/audit-logs/exports", { body }))).id;
+/** Filters whose values are a list in the body, where the query has commas. */
+const lists = ["actions", "excludeActions"];
+
+async function started(muster: MusterClient, { org, filters }: PartsOptions): Promise<string> {
+  const named = Object.entries(filters).map(([name, value]) => [name, lists.includes(name) ? value.split(",") : value]);
+  const body = { ...(org ? { orgId: org } : {}), ...Object.fromEntries(named) };
+  return String((await call(muster, "POST", "/api/v1/audit-logs/exports", { body })).id);
 }
 
 /** The export once it has ended; its progress is shown meanwhile. */

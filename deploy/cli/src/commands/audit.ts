@@ -6,6 +6,7 @@ import { connect } from "../connection.ts";
 import { done, exits, Failure, streamOf } from "../failure.ts";
 import type { Globals, Io } from "../io.ts";
 import { visible } from "../table.ts";
+import { replyOf } from "./records.ts";
 
 type Verification = components["schemas"]["AuditVerification"];
 
@@ -41,16 +42,18 @@ export async function verifyChain(io: Io, options: Globals & { org?: string; fro
 /** docs/operations/audit-verify.md, "Verdicts". */
 const lineOf = (verdict: AuditVerdict) => `  ${verdictName(verdict)} ${visible(verdictText(verdict))}`;
 
-export type ExportOptions = Globals & { org?: string; output?: string; format: string };
+export type ExportOptions = Globals & {
+  org?: string;
+  output?: string;
+  format: string;
+  filters: Readonly<Record<string, string>>;
+};
 
 /** Writes an export as it streams: signed JSON lines that `muster audit verify FILE` checks, or CSV. */
 export async function exportLogs(io: Io, options: ExportOptions): Promise<void> {
   const { muster } = connect(io, options);
-  const query = {
-    format: options.format === "csv" ? ("csv" as const) : ("jsonl" as const),
-    ...(options.org ? { orgId: options.org } : {}),
-  };
-  const reply = muster.GET("/api/v1/audit-logs/export", { params: { query }, parseAs: "stream" });
+  const query = { ...(options.org ? { orgId: options.org } : {}), ...options.filters, format: options.format };
+  const reply = replyOf(muster, "GET", "/api/v1/audit-logs/export", { params: { query }, parseAs: "stream" });
   const { source, headers } = await streamOf(reply);
   if (options.output) await pipeline(source, createWriteStream(options.output, { mode: 0o600 }));
   else await pipeline(source, io.stdout, { end: false });

@@ -15,8 +15,11 @@ import { recordText, tableWriter } from "../table.ts";
 type Method = "GET" | "POST" | "PATCH" | "DELETE";
 type Call = (path: string, init: object) => Promise<{ data?: JsonObject; error?: ApiError; response: Response }>;
 /** The table of resources was checked when it was compiled: here a path is a text. */
+export const replyOf = (muster: MusterClient, method: Method, path: string, init: object) =>
+  (muster[method] as unknown as Call)(path, init);
+/** The record of a reply; throws a Failure when it is an error. */
 export const call = (muster: MusterClient, method: Method, path: string, init: object) =>
-  done((muster[method] as unknown as Call)(path, init));
+  done(replyOf(muster, method, path, init));
 
 export type GetOptions = Globals & {
   org?: string;
