@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { type PinOptions, pin } from "./commands/pins.ts";
+import { type PinOptions, pin, setPolicy } from "./commands/pins.ts";
 import type { BodyOptions } from "./commands/records.ts";
 import { type PromoteOptions, promote, type SyncOptions, sync, yank } from "./commands/releases.ts";
 import {
@@ -41,6 +41,16 @@ export function addReleases(parent: Command, io: Io) {
       "a signed note: devices that run a newer version go back; without it an earlier note is removed",
     )
     .action((version: string, _options, command: Command) => pin(io, version, all<PinOptions>(command)));
+
+  add(
+    releases,
+    "policy",
+    "hold the updates of an organization, or of the own partner (manual), or let them go on",
+    "muster releases policy manual --org ID",
+  )
+    .argument("<policy>", "automatic; manual: updates start only on request; none: that of the partner counts")
+    .addOption(organization())
+    .action((policy: string, _options, command: Command) => setPolicy(io, policy, all(command)));
 
   const rollouts = parent
     .command("rollouts")

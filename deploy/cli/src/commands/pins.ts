@@ -1,12 +1,16 @@
 import { readFile } from "node:fs/promises";
+import type { components } from "@muster/client";
 import { connect } from "../connection.ts";
 import { done, wrongUsage } from "../failure.ts";
 import type { Globals, Io } from "../io.ts";
 import { show } from "./records.ts";
 
 const pinned = ["agent", "watchdog"] as const;
+const policies = ["automatic", "manual"] as const;
 
-export type PinOptions = Globals & { org?: string; component: string; rollbackNote?: string };
+type Settings = components["schemas"]["AgentUpdateSettings"];
+type Owner = Globals & { org?: string };
+export type PinOptions = Owner & { component: string; rollbackNote?: string };
 
 /**
  * Pins a component of an organization, or of the own partner without one, to a version, `latest` or nothing (`none`);
@@ -15,12 +19,30 @@ export type PinOptions = Globals & { org?: string; component: string; rollbackNo
 export async function pin(io: Io, version: string, options: PinOptions): Promise<void> {
   const component = pinned.find((each) => each === options.component);
   if (component === undefined) throw wrongUsage(`--component is one of ${pinned.join(", ")}`);
+  const note = options.rollbackNote === undefined ? null : await readFile(options.rollbackNote, "utf8");
+  await change(io, options, () => ({
+    [`${component}Target`]: version === "none" ? null : version,
+    ...(note === null ? {} : { allowDowngrade: true, rollbackNote: note }),
+  }));
+}
+
+/** Sets the update policy of an organization, or of the own partner, or none; the other settings stay. */
+export async function setPolicy(io: Io, typed: string, options: Owner): Promise<void> {
+  const updatePolicy = policies.find((each) => each === typed) ?? null;
+  if (updatePolicy === null && typed !== "none") {
+    throw wrongUsage(`a policy is one of ${policies.join(", ")}, none; not "${typed}"`);
+  }
+  await change(io, options, ({ allowDowngrade, rollbackNote }) => ({ updatePolicy, allowDowngrade, rollbackNote }));
+}
+
+/** Replaces the settings with what they are and a change of them. */
+async function change(io: Io, options: Owner, of: (now: Settings) => object): Promise<void> {
   const { muster } = connect(io, options);
   const ofPartner = "/api/v1/orgs/partners/me/agent-updates";
   const ofOrganization = "/api/v1/orgs/organizations/{id}/agent-updates";
   const params = { path: { id: options.org ?? "" } };
-  const { fields } = await done(options.org ? muster.GET(ofOrganization, { params }) : muster.GET(ofPartner));
-  const note = options.rollbackNote === undefined ? null : await readFile(options.rollbackNote, "utf8");
+  const now = await done(options.org ? muster.GET(ofOrganization, { params }) : muster.GET(ofPartner));
+  const { fields } = now;
   const body = {
     agentTarget: fields.agentTarget.value,
     watchdogTarget: fields.watchdogTarget.value,
@@ -28,8 +50,7 @@ export async function pin(io: Io, version: string, options: PinOptions): Promise
     windowDays: fields.windowDays.value,
     windowStart: fields.windowStart.value,
     windowEnd: fields.windowEnd.value,
-    [`${component}Target`]: version === "none" ? null : version,
-    ...(note === null ? {} : { allowDowngrade: true, rollbackNote: note }),
+    ...of(now),
   };
   show(
     io,
