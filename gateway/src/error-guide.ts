@@ -42,8 +42,8 @@ export const errorGuide: Record<PublicCode, Guide> = {
   invalid_refresh_token: { cause: "The refresh token is missing, over, or was used before.", remedy: newSignIn },
   permission_denied: { cause: "The role or the key lacks the operation's permission.", remedy: narrower },
   mfa_required: {
-    cause: "The operation, or the partner's policy, demands a second factor.",
-    remedy: "Enroll one under `/auth/mfa`, then sign in with it.",
+    cause: "The operation needs a second factor that was completed at most `MFA_MAX_AGE_MINUTES` ago.",
+    remedy: "`POST /auth/mfa/verify` with a code; `enrollUrl` leads to a first factor.",
   },
   scope_not_allowed: {
     cause: "The operation is for another kind of caller: platform, partner or organization.",

@@ -1,6 +1,7 @@
 import { Readable } from "node:stream";
 import { ReadableStream } from "node:stream/web";
 import type { ApiError } from "@muster/client";
+import { visible } from "./table.ts";
 
 /** Exit codes of the program (docs/cli.md#exit-codes). */
 export const exits = {
@@ -75,14 +76,30 @@ const hints: Record<string, string> = {
   organization_context_required: "Name an organization with --org.",
 };
 
-/** Message, code and request id, then errors by field and what to do. */
+/** Members of an error that are shown otherwise, or that a hint stands for. */
+const shownElsewhere = ["error", "code", "requestId", "details", "enrollUrl"];
+
+/** What an error says beside its sentence, such as the permission that it requires. */
+function factsOf(body: ApiError): string[] {
+  return Object.entries(body).flatMap(([name, value]) =>
+    shownElsewhere.includes(name) || value === undefined ? [] : [`  ${name}: ${visible(factText(value))}`],
+  );
+}
+
+function factText(value: unknown): string {
+  if (Array.isArray(value)) return value.map(factText).join("; ");
+  if (typeof value === "object" && value !== null) return Object.values(value).map(factText).join(": ");
+  return String(value);
+}
+
+/** Message, code and request id, then errors by field, else its facts, and what to do. */
 export function textOf({ message, body }: Failure): string {
   if (!body) return `muster: ${message}\n`;
   const facts = [body.code, ...(body.requestId ? [`request ${body.requestId}`] : [])].join(", ");
   const fields = Object.entries(body.details?.fieldErrors ?? {});
   const lines = [
     `muster: ${message} (${facts})`,
-    ...fields.map(([field, messages]) => `  ${field}: ${messages.join("; ")}`),
+    ...(fields.length > 0 ? fields.map(([field, messages]) => `  ${field}: ${messages.join("; ")}`) : factsOf(body)),
   ];
   const hint = hints[body.code] ?? (body.details?.fieldErrors?.orgId ? hints.organization_context_required : undefined);
   return `${[...lines, ...(hint ? [hint] : [])].join("\n")}\n`;

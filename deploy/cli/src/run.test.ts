@@ -58,6 +58,7 @@ describe("wrong usage exits with 2 and suggests what was meant", () => {
     [["get", "devises"], 'did you mean "devices"?'],
     [["get", "devices", "--limt", "3"], "Did you mean --limit?"],
     [["get", "devices", "staus=offline"], 'no filter "staus"'],
+    [["get", "devices", "status=offline", "status=online"], 'filter "status" twice'],
     [["get", "devices", "--limit", "none"], "--limit takes a whole number"],
     [["get", "deliveries"], "name it with --of ID"],
     [["create", "devices"], "cannot create one of devices"],
@@ -69,6 +70,13 @@ describe("wrong usage exits with 2 and suggests what was meant", () => {
     [["keys"], "rotate"],
     [["keys", "rotate"], "missing required argument 'id'"],
     [["keys", "rotate", "id", "--kind", "door"], "--kind is one of api, principal, enrollment"],
+    [["audit", "export", "usr=ada"], 'no filter "usr"'],
+    [["audit", "export", "ada"], '"ada" is no filter'],
+    [["audit", "export", "--resume", "some-id"], "--resume goes with --parts"],
+    [["audit", "export", "--key", "muster-audit-1a2b3c+4d5e6f70+AR"], "--key goes with --parts"],
+    [["audit", "export", "--parts", "nowhere", "--format", "csv"], "leave --output and --format out"],
+    [["audit", "export", "--parts", "nowhere", "--resume", "some-id", "from=2026-01-01"], "has its filters"],
+    [["releases", "policy", "sometimes"], "a policy is one of automatic, manual, none"],
     [["webhooks", "listen", "--cert", "a.pem"], "--cert and --key go together"],
     [["webhooks", "event-types", "list", "--source", "own"], "--source takes custom, platform, posted"],
     [["webhooks", "event-types", "create", "custom.a", "descripton=A"], 'did you mean "description"?'],
@@ -228,6 +236,17 @@ describe("an error of the API", () => {
     const { code, stdout, stderr } = await muster(["create", "sites", "timezone=Mars"], await refusing());
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toBe("muster: Invalid request (validation_failed, request r-1)\n  timezone: An IANA time zone\n");
+  });
+
+  it.each<[string, object, string]>([
+    ["the permission that it requires", { required: "devices:write" }, "  required: devices:write\n"],
+    ["scopes of which one is enough", { requiredScopes: ["a:read", "a:write"] }, "  requiredScopes: a:read; a:write\n"],
+    ["what failed, and why", { failed: [{ asset: "a.gz", reason: "wrong size" }] }, "  failed: a.gz: wrong size\n"],
+  ])("is shown with %s", async (_what, facts, text) => {
+    const error = { error: "Refused", code: "conflict", requestId: "r-1", ...facts };
+    const env = await answering((_request, response) => response.writeHead(409, json).end(JSON.stringify(error)));
+    const { stderr } = await muster(["whoami"], env);
+    expect(stderr).toBe(`muster: Refused (conflict, request r-1)\n${text}`);
   });
 
   it("is JSON on standard error with --json", async () => {
