@@ -15,6 +15,9 @@ const nothing = /(?!)/;
 /** What no file of a release may hold, as text of a file. */
 export const findings = [
   ["a private key", /-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----\\?[rn\s]+[A-Za-z0-9+/=\\rn\s]{60,}/],
+  // PKCS#8 of Ed25519 and of P-256, as settings have them, and seeds of NATS.
+  ["a private key in base64", /MC4CAQAwBQYDK2VwBCIEI[\w+/-]{42}|MIG[EH]AgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG[\w+/-]{60}/],
+  ["a seed of a NATS key", /\bS[UANCO][A-Z2-7]{56}\b/],
   ["an encrypted minisign key", /untrusted comment: minisign (?:encrypted )?secret key/],
   ["a token of npm", /\bnpm_[A-Za-z0-9]{36}\b/],
   ["a token of GitHub", /\bgh[pousr]_[A-Za-z0-9]{36,}\b/],
@@ -22,6 +25,7 @@ export const findings = [
   ["a credential in a registry's address", /_authToken=|\/\/[^\s/:@"'`${}]+:[^\s/:@"'`${}]+@(?:registry|npm)\./],
   ["the path of this checkout", new RegExp(`${escaped(root)}/`)],
   ["a temporary folder of the build", /\/\.\d+\.\d+\.\d+[\w.-]*\.\d+\/(?:tree|work|out)\//],
+  ["a temporary folder of the site's build", /\/muster-site-\w{6}\//],
   // What the bundler adds is no file: told by a path, it names the folder that the command ran in.
   ["a path of the bundler's own modules", /new URL\("[^"]*\\0/],
   // That of root is in programs of others, too.
