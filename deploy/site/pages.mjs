@@ -44,6 +44,7 @@ export const groups = [
       "docs/operations/scaling.md": "Scale",
       "docs/operations/tls.md": "Encrypt connections",
       "docs/operations/rotate-keys.md": "Rotate keys",
+      "services/tenancy/devices.md": "Review machines that enroll again",
       "docs/operations/dead-letters.md": "Handle dead letters",
       "docs/operations/audit-verify.md": "Verify the audit trail",
       "docs/operations/audit-retention.md": "Keep or delete audit rows",

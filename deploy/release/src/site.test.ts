@@ -74,12 +74,31 @@ describe("a page of the site", () => {
 });
 
 describe("the pages of the site", () => {
-  it("name packages as they are published", async () => {
+  const tree = fileURLToPath(new URL("../../../", import.meta.url));
+  /** A reader of the pages of this checkout, by their path. */
+  async function staged(name: string, source?: string) {
     const stage = "../../site/stage.mjs";
     const { stagePages } = (await import(stage)) as { stagePages(options: object): void };
-    const staged = join(folder, "staged");
-    stagePages({ tree: fileURLToPath(new URL("../../../", import.meta.url)), folder: staged, scope: "@acme" });
-    const page = (path: string) => readFileSync(join(staged, path), "utf8");
+    stagePages({ tree, folder: join(folder, name), scope: "@acme", source });
+    return (path: string) => readFileSync(join(folder, name, path), "utf8");
+  }
+  /** What is about the code or its figures, or is in the chart's archive: a reader of the site needs none of it. */
+  const outside =
+    /^(docs\/(decisions|performance)\/.+|deploy\/(cli|release)\/README\.md|gateway\/src\/channel\/README\.md|services\/identity\/single-sign-on\.md|charts\/muster\/examples)$/;
+
+  it("have every page and every program that they lead to", async () => {
+    const read = await staged("whole", "https://source.example/");
+    const out = paths.flatMap((path) => [...read(path).matchAll(/\]\(https:\/\/source\.example\/([^)#]+)/g)]);
+    expect(out.map(([, to = ""]) => to).filter((to) => !outside.test(to))).toEqual([]);
+    expect(read("docs/webhooks.md")).toContain("[Go](examples/verify_webhook.go.md)");
+    const example = "docs/examples/verify_webhook.go";
+    const program = readFileSync(join(tree, example), "utf8").trimEnd();
+    expect(read(`${example}.md`)).toBe(`# verify_webhook.go\n\n\`\`\`go\n${program}\n\`\`\`\n`);
+    expect(read("index.md")).toContain("npx @acme/cli local");
+  });
+
+  it("name packages as they are published", async () => {
+    const page = await staged("scoped");
     expect(page("libs/client/README.md")).toContain('from "@acme/client"');
     expect(page("docs/first-steps.md")).toContain("npx @acme/cli local");
     expect(paths.filter((path) => /@muster(-fleet)?\//.test(page(path)))).toEqual([]);
