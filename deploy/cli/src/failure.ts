@@ -74,7 +74,14 @@ const hints: Record<string, string> = {
   user_session_required: "API keys are refused here: unset MUSTER_API_KEY and sign in with `muster login`.",
   network_error: "Nothing answers there: check MUSTER_URL or --url.",
   organization_context_required: "Name an organization with --org.",
+  rollout_over_threshold: "Mend the cause; `--accept-failures` resumes it without counting the failures so far.",
 };
+
+/** What to do about a field that is missing or wrong. */
+const fieldHints = [
+  ["orgId", hints.organization_context_required],
+  ["roleId", "`muster get roles` lists the roles, `org-admin` among them."],
+] as const;
 
 /** Members of an error that are shown otherwise, or that a hint stands for. */
 const shownElsewhere = ["error", "code", "requestId", "details", "enrollUrl"];
@@ -82,7 +89,9 @@ const shownElsewhere = ["error", "code", "requestId", "details", "enrollUrl"];
 /** What an error says beside its sentence, such as the permission that it requires. */
 function factsOf(body: ApiError): string[] {
   return Object.entries(body).flatMap(([name, value]) =>
-    shownElsewhere.includes(name) || value === undefined ? [] : [`  ${name}: ${visible(factText(value))}`],
+    shownElsewhere.includes(name) || value === undefined || body.error.includes(factText(value))
+      ? []
+      : [`  ${name}: ${visible(factText(value))}`],
   );
 }
 
@@ -101,6 +110,6 @@ export function textOf({ message, body }: Failure): string {
     `muster: ${message} (${facts})`,
     ...(fields.length > 0 ? fields.map(([field, messages]) => `  ${field}: ${messages.join("; ")}`) : factsOf(body)),
   ];
-  const hint = hints[body.code] ?? (body.details?.fieldErrors?.orgId ? hints.organization_context_required : undefined);
+  const hint = hints[body.code] ?? fieldHints.find(([field]) => body.details?.fieldErrors?.[field])?.[1];
   return `${[...lines, ...(hint ? [hint] : [])].join("\n")}\n`;
 }

@@ -249,6 +249,16 @@ describe("an error of the API", () => {
     expect(stderr).toBe(`muster: Refused (conflict, request r-1)\n${text}`);
   });
 
+  it("about a role says where roles are listed", async () => {
+    const error = { error: "Validation failed", code: "validation_failed", requestId: "r-1" };
+    const details = { formErrors: [], fieldErrors: { roleId: ["Required"] } };
+    const env = await answering((_request, response) =>
+      response.writeHead(400, json).end(JSON.stringify({ ...error, details })),
+    );
+    const { stderr } = await muster(["create", "users", "email=a@example.com", "--yes"], env);
+    expect(stderr).toContain("roleId: Required\n`muster get roles` lists the roles");
+  });
+
   it("is JSON on standard error with --json", async () => {
     const { code, stdout, stderr } = await muster(["create", "sites", "--json"], await refusing());
     expect([code, stdout, JSON.parse(stderr)]).toEqual([1, "", body]);

@@ -11,6 +11,7 @@ describe("a cell", () => {
     [false, "false"],
     [["a", "b"], "a,b"],
     [{ id: "1", name: "Ada" }, "Ada"],
+    [{ type: "api_key", id: "00000000-0000-0000-0000-000000000000", name: null }, "api_key"],
     [{ a: 1 }, '{"a":1}'],
     ["two\nlines\tand a tab", "two lines and a tab"],
     ["\u001b[2Jcleared\u0007", "\\u{1b}[2Jcleared\\u{7}"],
@@ -37,8 +38,9 @@ describe("a table", () => {
     expect(write([{ id: "3", name: "Rome" }])).toBe("3    Rome\n");
   });
 
-  it("cuts a long text", () => {
-    expect(tableWriter(["message"])([{ message: "x".repeat(200) }]).split("\n")[1]).toBe(`${"x".repeat(79)}…`);
+  it("cuts a long text, but not in the last column", () => {
+    const row = { name: "x".repeat(200), message: "y".repeat(200) };
+    expect(tableWriter(["name", "message"])([row]).split("\n")[1]).toBe(`${"x".repeat(79)}…  ${"y".repeat(200)}`);
   });
 });
 

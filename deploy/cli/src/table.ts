@@ -1,4 +1,6 @@
 const cellMax = 80;
+/** The id of a record that was not made, such as in the audit row of a refused change. */
+const noRecord = "00000000-0000-0000-0000-000000000000";
 
 /**
  * A value as one line of text. What devices and other tenants named may hold escape sequences: none
@@ -13,7 +15,8 @@ export function cell(value: unknown): string {
 
 /** Records inside of records, such as the user of an audit row or the health of a webhook. */
 function nameOf(record: Record<string, unknown>): string {
-  const name = record.name ?? record.email ?? record.id ?? record.status;
+  const id = record.id === noRecord ? null : record.id;
+  const name = record.name ?? record.email ?? id ?? record.status ?? record.type;
   return typeof name === "string" && name !== "" ? name : JSON.stringify(record);
 }
 
@@ -38,12 +41,18 @@ export const visible = (text: string) =>
 
 const cut = (text: string) => (text.length > cellMax ? `${text.slice(0, cellMax - 1)}…` : text);
 
-/** Lays rows out under the widths that the first call found; later rows may be wider, and then shift. */
+/**
+ * Lays rows out under the widths that the first call found; later rows may be wider, and then shift. The last column is
+ * shown in whole: sentences and messages stand there.
+ */
 export function tableWriter(columns: readonly string[]): (rows: readonly object[]) => string {
   let widths: number[] | null = null;
   return (rows) => {
     const cells = rows.map((row) =>
-      columns.map((name) => cut(cell(Object.entries(row).find(([key]) => key === name)?.[1]))),
+      columns.map((name, index) => {
+        const text = cell(Object.entries(row).find(([key]) => key === name)?.[1]);
+        return index === columns.length - 1 ? text : cut(text);
+      }),
     );
     const isFirst = widths === null;
     widths ??= columns.map((name, index) => Math.max(name.length, ...cells.map((line) => line[index]?.length ?? 0)));

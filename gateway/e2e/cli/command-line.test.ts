@@ -183,6 +183,9 @@ describe("muster status", () => {
     ]);
     const shown = await muster(["status"]);
     expect(shown).toMatchObject({ code: 0, stdout: expect.stringMatching(/^KIND +RECORD +ID .*\napi_key +Ends +/) });
+    // The organization by its name.
+    expect(shown.stdout).not.toContain(orgId);
+    expect(shown.stdout).toContain("rotate it before the programs that use it stop.");
     expect(await json(["status"])).toMatchObject({
       data: [{ kind: "api_key", record: { id: key.id } }],
       unknownKinds: [],
