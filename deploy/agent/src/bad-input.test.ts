@@ -41,8 +41,8 @@ const withToken = () => writeFileSync(inState("identity.json"), enrolled);
 type Running = { errors(): string[]; ended: Promise<number | null>; stop(): Promise<unknown> };
 
 /** Starts the compiled program; `errors` are the lines of warnings and errors that it printed. */
-function start(command: string, env: Record<string, string> = {}): Running {
-  const child = spawn(process.execPath, [main, command, "--config", config()], {
+function start(command: string, env: Record<string, string> = {}, args: readonly string[] = []): Running {
+  const child = spawn(process.execPath, [main, command, "--config", config(), ...args], {
     env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -133,6 +133,12 @@ describe("an agent that cannot work ends with one line, which is in its log too,
     const agent = start("run");
     expect([await agent.ended, agent.errors()]).toEqual([code, [expect.stringContaining(message)]]);
   });
+});
+
+it.each(["status", "doctor", "bug-report", "logs"])("%s refuses an option that it does not have", async (command) => {
+  configure();
+  const agent = start(command, {}, ["--quick"]);
+  expect([await agent.ended, agent.errors()]).toEqual([2, [`muster-agent: "--quick" is no option of ${command}`]]);
 });
 
 describe("an agent whose platform cannot be used goes on, and says why once", () => {

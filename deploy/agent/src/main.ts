@@ -16,12 +16,20 @@ const usage = `Usage: muster-agent COMMAND [--config FILE]
   --version     version of this program, and whose releases it trusts
 `;
 
+/** Commands for people that take --config alone. */
+const takesNone = ["status", "doctor", "bug-report"];
+
 /** Runs one command. Returns the exit code. */
 async function main(args: readonly string[]): Promise<number> {
   const [command = "", ...rest] = args;
   const at = rest.indexOf("--config");
   const file = (at >= 0 ? rest[at + 1] : process.env.MUSTER_AGENT_CONFIG) ?? configFile();
   if (at >= 0) rest.splice(at, 2);
+  const [unknown] = takesNone.includes(command) ? rest : command === "logs" ? rest.filter((arg) => arg !== "-f") : [];
+  if (unknown !== undefined) {
+    process.stderr.write(`muster-agent: "${unknown}" is no option of ${command}\n\n${usage}`);
+    return exitCodes.usage;
+  }
   const stopping = createStopping();
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => stopping.stop());
   // Each command loads its own part alone: the watchdog is small.
