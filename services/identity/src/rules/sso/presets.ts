@@ -38,7 +38,7 @@ export const ssoPresets: readonly SsoPreset[] = [
   {
     id: "oidc-directory",
     type: "oidc",
-    name: "Directory (OpenID Connect)",
+    name: "Entra ID (OpenID Connect)",
     urlTemplate: "https://login.microsoftonline.com/{tenant}/v2.0",
     scopes: openid,
     mapping: claims,
@@ -46,7 +46,7 @@ export const ssoPresets: readonly SsoPreset[] = [
   {
     id: "oidc-workforce",
     type: "oidc",
-    name: "Workforce identity (OpenID Connect)",
+    name: "Okta (OpenID Connect)",
     urlTemplate: "https://{domain}",
     scopes: `${openid} groups`,
     mapping: withGroups,
@@ -54,7 +54,7 @@ export const ssoPresets: readonly SsoPreset[] = [
   {
     id: "oidc-workspace",
     type: "oidc",
-    name: "Workspace (OpenID Connect)",
+    name: "Google Workspace (OpenID Connect)",
     urlTemplate: "https://accounts.google.com",
     scopes: openid,
     mapping: claims,
@@ -62,7 +62,7 @@ export const ssoPresets: readonly SsoPreset[] = [
   {
     id: "oidc-customer",
     type: "oidc",
-    name: "Customer identity (OpenID Connect)",
+    name: "Auth0 (OpenID Connect)",
     urlTemplate: "https://{domain}/",
     scopes: openid,
     mapping: claims,
@@ -70,7 +70,7 @@ export const ssoPresets: readonly SsoPreset[] = [
   {
     id: "saml-directory",
     type: "saml",
-    name: "Directory (SAML)",
+    name: "Entra ID (SAML)",
     urlTemplate: "https://login.microsoftonline.com/{tenant}/saml2",
     scopes: "",
     mapping: samlClaims,
@@ -78,7 +78,7 @@ export const ssoPresets: readonly SsoPreset[] = [
   {
     id: "saml-workforce",
     type: "saml",
-    name: "Workforce identity (SAML)",
+    name: "Okta (SAML)",
     urlTemplate: "https://{domain}/app/{appId}/sso/saml",
     scopes: "",
     mapping: plainSaml,
@@ -86,7 +86,7 @@ export const ssoPresets: readonly SsoPreset[] = [
   {
     id: "saml-onelogin",
     type: "saml",
-    name: "OneLogin form (SAML)",
+    name: "OneLogin (SAML)",
     urlTemplate: "https://{domain}/trust/saml2/http-post/sso/{appId}",
     scopes: "",
     mapping: { ...plainSaml, email: "User.email", firstName: "User.FirstName", lastName: "User.LastName" },
@@ -94,7 +94,7 @@ export const ssoPresets: readonly SsoPreset[] = [
   {
     id: "saml-adfs",
     type: "saml",
-    name: "Federation server (SAML)",
+    name: "ADFS (SAML)",
     urlTemplate: "https://{adfs-server}/adfs/ls/",
     scopes: "",
     mapping: samlClaims,
@@ -102,7 +102,7 @@ export const ssoPresets: readonly SsoPreset[] = [
   {
     id: "saml-workspace",
     type: "saml",
-    name: "Workspace (SAML)",
+    name: "Google Workspace (SAML)",
     urlTemplate: "https://accounts.google.com/o/saml2/idp?idpid={idpId}",
     scopes: "",
     mapping: plainSaml,
