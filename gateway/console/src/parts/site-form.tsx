@@ -35,7 +35,7 @@ export function SiteForm({ orgId, site, onClose, onDone }: SiteFormProps) {
           </Field>
           <Field
             label="Time zone"
-            hint="Update windows and reports of the site follow it."
+            hint="For people and programs that read the site; update windows are in UTC."
             errors={errorsOf("timezone")}
           >
             <input name="timezone" required list="zones" maxLength={50} defaultValue={site?.timezone ?? timeZone} />
