@@ -13,7 +13,7 @@ const fileBytesMax = 2 * 1024 * 1024;
 
 export function createLogger(options: { file: string; level: Level; spool?: Spool; now?: () => Date }): Logger {
   const { file, level: lowest, spool, now = () => new Date() } = options;
-  return (level, component, message, fields = {}) => {
+  const log: Logger = (level, component, message, fields = {}) => {
     if (levels.indexOf(level) < levels.indexOf(lowest)) return;
     const timestamp = now().toISOString();
     const text = Object.entries(fields).map(([name, value]) => ` ${name}=${JSON.stringify(value)}`);
@@ -21,16 +21,20 @@ export function createLogger(options: { file: string; level: Level; spool?: Spoo
     process.stderr.write(line);
     keepInFile(file, line);
     const entry = { timestamp, level, component, message, agentVersion: version };
-    keepInSpool(spool, JSON.stringify(Object.keys(fields).length > 0 ? { ...entry, fields } : entry));
+    const count = keepInSpool(spool, JSON.stringify(Object.keys(fields).length > 0 ? { ...entry, fields } : entry));
+    if (count > 0) log("warn", "logs", "the oldest of its own log are lost: nothing was accepted for long", { count });
   };
+  return log;
 }
 
-function keepInSpool(spool: Spool | undefined, entry: string): void {
+/** Returns how many of the oldest entries were dropped, since the spool was full. */
+function keepInSpool(spool: Spool | undefined, entry: string): number {
   try {
     spool?.append([entry]);
   } catch {
     // As below.
   }
+  return spool?.takeDropped() ?? 0;
 }
 
 /** A disk that is full or read-only must not end the agent: standard error has the line, too. */

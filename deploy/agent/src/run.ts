@@ -17,9 +17,9 @@ import { messageOf } from "@muster/kit/agent";
 import { version } from "./build-info.ts";
 import { causeOf, isSameCause } from "./causes.ts";
 import type { Config } from "./config.ts";
-import { readStored, writeDurably } from "./durable.ts";
 import { diskError, exitCodes } from "./exit-codes.ts";
 import { takeLock } from "./folder-lock.ts";
+import { followSource } from "./follow-source.ts";
 import type { EventSource } from "./hosts/event-source.ts";
 import { journalSource } from "./hosts/journal.ts";
 import { type RealHost, realHost } from "./hosts/real-host.ts";
@@ -34,7 +34,6 @@ import { millisecondsOf } from "./test-times.ts";
 import { certificates, pinnedRoot } from "./trust.ts";
 
 const spoolBytes = 64 * 1024 * 1024;
-const sourceRetryMs = 10_000;
 /** The agent: online until the process is stopped, or another version replaces it. Returns the exit code. */
 export async function run(config: Config, stopping: Stopping = createStopping()): Promise<number> {
   const paths = pathsOf(config);
@@ -129,7 +128,7 @@ function startWork(deps: WorkDeps, work: Promise<void>[]): Channel {
   const shipper = { call: agent.call, stopping, refused, failed };
   work.push(ship(shipper, { spool: events, method: "PUT", path: "/eventlogs", member: "events" }));
   work.push(ship(shipper, { spool: logs, method: "POST", path: "/logs", member: "logs" }));
-  if (source) work.push(followSource({ source, events, paths, log, stopping }));
+  if (source) work.push(followSource({ source, events, cursorFile: paths.cursor, log, stopping }));
   return openChannel({
     baseUrl: () => config.url,
     agentId: host.identity.agentId ?? "",
@@ -156,36 +155,4 @@ function sourceOf({ eventLogs }: Config, hostname: string): EventSource | null {
     default:
       return null;
   }
-}
-
-type Following = { source: EventSource; events: Spool; paths: Paths; log: Logger; stopping: Stopping };
-
-/**
- * Moves a source's events into the spool, and stores the cursor after them. While the spool is full the source waits:
- * its events stay where they are.
- */
-async function followSource({ source, events, paths, log, stopping }: Following): Promise<void> {
-  const ending = new AbortController();
-  const ends = stopping.pause(2 ** 31 - 1).then(() => ending.abort());
-  while (!stopping.stopped) {
-    const stored = readStored<{ source?: string; cursor?: string }>(paths.cursor) ?? {};
-    const isOwn = stored.source === undefined || stored.source === source.name;
-    const cursor = isOwn ? (stored.cursor ?? null) : null;
-    try {
-      await source.follow(
-        cursor,
-        async (reading) => {
-          while (events.isFull && !stopping.stopped) await stopping.pause(200);
-          if (stopping.stopped) return;
-          events.append(reading.events.map((event) => JSON.stringify(event)));
-          writeDurably(paths.cursor, JSON.stringify({ source: source.name, cursor: reading.cursor }));
-        },
-        ending.signal,
-      );
-    } catch (error) {
-      if (!stopping.stopped) log("warn", "logs", "the system's log cannot be read", { error: messageOf(error) });
-    }
-    await stopping.pause(sourceRetryMs);
-  }
-  await ends;
 }

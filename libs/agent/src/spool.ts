@@ -26,7 +26,8 @@ export type SpoolBatch = {
 export type Spool = {
   /** Bytes that wait. */
   readonly bytes: number;
-  readonly isFull: boolean;
+  /** Whether `append` would store these lines without dropping any; of an empty spool always. */
+  hasRoomFor(lines: readonly string[]): boolean;
   /** Lines that were dropped since this was last read, since the spool was full. */
   takeDropped(): number;
   /** Stores lines; they are on the disk when it returns. Drops the oldest file when there is no room. */
@@ -78,8 +79,9 @@ class FileSpool implements Spool {
     return bytes - (this.#sizes.has(this.#head.segment) ? this.#head.offset : 0);
   }
 
-  get isFull(): boolean {
-    return this.bytes >= this.#bytesMax - segmentBytes;
+  hasRoomFor(lines: readonly string[]): boolean {
+    const { bytes } = this;
+    return bytes === 0 || bytes + Buffer.byteLength(textOf(lines)) <= this.#bytesMax;
   }
 
   takeDropped(): number {
@@ -90,7 +92,7 @@ class FileSpool implements Spool {
 
   append(lines: readonly string[]): void {
     if (lines.length === 0) return;
-    const bytes = Buffer.from(`${lines.join("\n")}\n`);
+    const bytes = Buffer.from(textOf(lines));
     while (this.#segments.length > 0 && this.bytes + bytes.length > this.#bytesMax) this.#dropOldest();
     if (this.#tail.fd >= 0 && this.#sizeOf(this.#tail.segment) + bytes.length > segmentBytes) this.#rotate();
     if (this.#tail.fd < 0) this.#openTail();
@@ -184,6 +186,8 @@ class FileSpool implements Spool {
     };
   }
 }
+
+const textOf = (lines: readonly string[]): string => `${lines.join("\n")}\n`;
 
 function readHead(path: string): Position {
   try {
