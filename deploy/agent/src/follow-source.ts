@@ -11,8 +11,8 @@ const roomMs = 200;
 type Following = { source: EventSource; events: Spool; cursorFile: string; log: Logger; stopping: Stopping };
 
 /**
- * Moves a source's events into the spool, and stores the cursor after them. While the spool has no room for them the source waits:
- * its events stay where they are.
+ * Moves a source's events into the spool, and stores the cursor after them. While the spool has no room for them the
+ * source waits: its events stay where they are.
  */
 export async function followSource({ source, events, cursorFile, log, stopping }: Following): Promise<void> {
   const ending = new AbortController();

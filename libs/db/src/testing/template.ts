@@ -12,7 +12,7 @@ const rolesFile = new URL("../../../../deploy/sql/roles.sql", import.meta.url);
 const services = ["identity", "tenancy", "audit", "device_logs", "webhook_dispatcher", "agent_release"];
 const quiet = createLogger("test", "error");
 /** Names of templates by what they are made of. */
-const known = new Map<string, Promise<string>>();
+const cached = new Map<string, Promise<string>>();
 
 /** The variables of roles.sql, every password the same. */
 export const testRoleVariables: Record<string, string> = Object.fromEntries(
@@ -27,8 +27,8 @@ export const testRoleVariables: Record<string, string> = Object.fromEntries(
  */
 export function templateOf(service: string, dirs: readonly MigrationDir[] | null): Promise<string> {
   const key = JSON.stringify([clusterUrl(), service, dirs]);
-  const name = known.get(key) ?? findOrMake(service, dirs);
-  known.set(key, name);
+  const name = cached.get(key) ?? findOrMake(service, dirs);
+  cached.set(key, name);
   return name;
 }
 
