@@ -1,10 +1,11 @@
 // Fills a new stack with the example fleet through the public API, for pictures: customers, devices, people, roles,
 // keys, webhooks, releases with a rollout. The past, which no API takes, is written by example-past.mjs.
+import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { Secret, TOTP } from "otpauth";
 import { customers, isSilent, loadOf, machinesOf, percentOf, versions } from "./example-fleet.mjs";
 
-const [atOnce, testsPerMinute] = [8, 10];
+const [atOnce, testsPerMinute, betweenChangesMs] = [8, 10, 9_000];
 
 /** Runs the work for all items, some at a time. */
 export async function eachOf(items, work) {
@@ -40,9 +41,7 @@ export async function makeExampleData(url, credentials, hooks) {
   const { call, state } = apiOf(url);
   state.token = (await call("POST", "/auth/login", credentials)).accessToken;
   await call("PATCH", "/auth/me", { name: "Ada Lindqvist" });
-  const { secret } = await call("POST", "/auth/mfa/totp/setup", { password: credentials.password });
-  const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate();
-  await call("POST", "/auth/mfa/totp/enable", { code });
+  const secret = await secondFactorOf(call, credentials.password);
 
   const { id: partnerId } = await call("POST", "/orgs/partners", { name: "Northwind MSP", slug: "northwind" });
   const orgs = {};
@@ -68,19 +67,20 @@ export async function makeExampleData(url, credentials, hooks) {
   const orgId = orgs.Globex.orgId;
   await beat(url, agents);
   const deviceId = agents.find((agent) => agent.orgId === orgId)?.id;
-  const example = { orgId, partnerId, deviceId, totpSecret: secret, agents };
   await someLogs(call, agents);
   await devicesOf(call, orgs, agents);
+  const jobId = await jobOf(call, orgs);
+  await releases(call, orgs);
+  for (let round = 0; round < 3; round++) await beat(url, agents, true);
   const users = await usersOf(call, orgs);
-  await accessOf(call, orgs, users);
   await webhooksOf(call, orgs, users, hooks);
   await streamsOf(call, orgs, hooks);
-  await alertsOf(call, orgs);
-  example.jobId = await jobOf(call, orgs);
-  await releases(call, orgs);
   await refusals(url);
-  await beat(url, agents);
-  return example;
+  await accessOf(call, orgs);
+  await signInOf(url, call, orgs);
+  await alertsOf(call, orgs);
+  await lastChanges(call, orgs, users);
+  return { orgId, partnerId, deviceId, jobId, totpSecret: secret, agents, orgs, users };
 }
 
 /** One heartbeat of every machine that is on. With `isUpdating` those that are offered a version go on with it. */
@@ -144,9 +144,17 @@ async function devicesOf(call, orgs, agents) {
   await call("POST", "/saved-views", { orgId, name: "Offline tills", resource: "devices", query, shared: true });
 }
 
+async function secondFactorOf(call, password, token) {
+  const { secret } = await call("POST", "/auth/mfa/totp/setup", { password }, token);
+  const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate();
+  await call("POST", "/auth/mfa/totp/enable", { code }, token);
+  return secret;
+}
+
 /** Technicians of customers, who signed in. */
 async function usersOf(call, orgs) {
   const users = {};
+  const roles = {};
   const password = createHash("sha256").update(`${Date.now()}`).digest("hex");
   for (const [name, at] of [
     ["Bo Chen", "Globex"],
@@ -160,13 +168,16 @@ async function usersOf(call, orgs) {
       ...["devices:read", "devices:write", "webhooks:read", "webhooks:write"],
       ...["audit:read", "organizations:read", "users:read"],
     ];
-    const wanted = { orgId, name: `Technician ${name}`, description: "Runs the fleet day by day", permissions };
-    const { id: roleId } = await call("POST", "/roles", wanted);
+    const wanted = { orgId, name: "Technician", description: "Runs the fleet day by day", permissions };
+    roles[at] ??= (await call("POST", "/roles", wanted)).id;
+    const roleId = roles[at];
     const email = `${name.toLowerCase().replace(" ", ".")}@${at.split(" ")[0].toLowerCase()}.example`;
     const { inviteUrl } = await call("POST", "/users", { orgId, email, name, roleId });
     await call("POST", "/auth/accept-invite", { token: decodeURIComponent(inviteUrl.split("token=")[1]), password });
     const { accessToken } = await call("POST", "/auth/login", { email, password });
-    users[name] = { token: accessToken, orgId };
+    const { id } = await call("GET", "/auth/me", undefined, accessToken);
+    if (name !== "Ines Prado") await secondFactorOf(call, password, accessToken);
+    users[name] = { id, name, email, token: accessToken, orgId };
   }
   await call("POST", "/users", { orgId: orgs.Globex.orgId, email: "ren.sato@globex.example", name: "Ren Sato" }).catch(
     () => null,
@@ -174,7 +185,7 @@ async function usersOf(call, orgs) {
   return users;
 }
 
-async function accessOf(call, orgs, users) {
+async function accessOf(call, orgs) {
   const { orgId } = orgs.Globex;
   await call("POST", "/api-keys", { orgId, name: "Inventory", scopes: ["devices:read", "sites:read"] });
   await call("POST", "/api-keys", { orgId, name: "Ticketing", scopes: ["devices:read", "audit:read"] });
@@ -183,13 +194,66 @@ async function accessOf(call, orgs, users) {
   await call("POST", "/service-principals", { orgId, name: "Backup job", scopes: ["devices:read"] });
   const permissions = ["devices:read", "audit:read"];
   await call("POST", "/roles", { orgId, name: "Night shift", description: "May look at devices", permissions });
-  await call("POST", "/directories", { orgId, name: "Entra ID", preset: "entra" });
-  await call("POST", "/sso/providers", { orgId, name: "Globex Entra", type: "oidc" });
+}
+
+/** A directory that has sent its people, and a provider whose certificate ends in twelve days. */
+async function signInOf(url, call, orgs) {
+  const { orgId } = orgs.Globex;
+  const { data: roles } = await call("GET", `/roles?orgId=${orgId}`);
+  const defaultRoleId = roles.find(({ name }) => name === "Technician")?.id;
+  const { token } = await call("POST", "/directories", { orgId, name: "Entra ID", preset: "entra", defaultRoleId });
+  for (const [givenName, familyName] of [
+    ["Mio", "Tanaka"],
+    ["Lea", "Fischer"],
+    ["Tom", "Okafor"],
+  ]) {
+    const email = `${givenName}.${familyName}@globex.example`.toLowerCase();
+    await fetch(`${url}/api/v1/scim/v2/Users`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/scim+json" },
+      body: JSON.stringify({
+        schemas: ["urn:ietf:params:scim:schemas:core:2.0:User"],
+        externalId: email,
+        userName: email,
+        active: true,
+        displayName: `${givenName} ${familyName}`,
+        name: { givenName, familyName },
+        emails: [{ primary: true, type: "work", value: email }],
+      }),
+    });
+  }
+  const subject = ["-subj", "/CN=login.globex.example", "-days", "12"];
+  const key = ["-newkey", "rsa:2048", "-nodes", "-keyout", "/dev/null"];
+  const pem = execFileSync("openssl", ["req", "-x509", ...key, ...subject], { stdio: ["ignore", "pipe", "ignore"] });
+  const certificate = pem.toString().replaceAll(/-----[A-Z ]+-----|\s/g, "");
+  const origin = "https://login.globex.example";
+  const samlMetadataXml = `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="${origin}/saml"><IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol"><KeyDescriptor use="signing"><KeyInfo xmlns="http://www.w3.org/2000/09/xmldsig#"><X509Data><X509Certificate>${certificate}</X509Certificate></X509Data></KeyInfo></KeyDescriptor><SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="${origin}/sso"/></IDPSSODescriptor></EntityDescriptor>`;
+  const { id } = await call("POST", "/sso/providers", { orgId, name: "Globex Entra", type: "saml", samlMetadataXml });
   await call("POST", "/sso/domains", { orgId, domain: "globex.example" });
-  const group = (name, who) => call("POST", "/device-groups", { orgId: who.orgId, name }, who.token);
-  await group("Meeting rooms", users["Sam Ortiz"]);
-  await group("Front desks", users["Noor Haddad"]);
-  await group("Kitchen displays", users["Kim Roe"]);
+  await call("POST", `/sso/providers/${id}/status`, { status: "active" });
+}
+
+/** What people changed last: some at a time, as people do. */
+async function lastChanges(call, orgs, users) {
+  const { orgId, sites } = orgs.Globex;
+  const { "Bo Chen": bo, "Kim Roe": kim, "Sam Ortiz": sam, "Noor Haddad": noor } = users;
+  const group = (who, name) => call("POST", "/device-groups", { orgId: who.orgId, name }, who.token);
+  const hooks = await call("GET", `/webhooks?orgId=${orgId}`, undefined, kim.token);
+  const ticketing = hooks.data.find(({ name }) => name === "Ticketing");
+  const changes = [
+    () => group(sam, "Meeting rooms"),
+    () => group(noor, "Front desks"),
+    () => group(kim, "Kitchen displays"),
+    () => call("PATCH", `/orgs/sites/${sites.Nagoya}`, { timezone: "Asia/Tokyo", name: "Nagoya" }),
+    () => call("PATCH", `/orgs/sites/${sites.Nagoya}/labels`, { labels: { region: "apac", tier: "2" } }),
+    () => group(bo, "Warehouse scanners"),
+    () => ticketing && call("PATCH", `/webhooks/${ticketing.id}`, { name: "Ticketing desk" }, kim.token),
+    () => ticketing && call("PATCH", `/webhooks/${ticketing.id}`, { name: "Ticketing" }, kim.token),
+  ];
+  for (const change of changes) {
+    await change();
+    await new Promise((resolve) => setTimeout(resolve, betweenChangesMs));
+  }
 }
 
 /** Webhooks with deliveries; one of them fails. */
@@ -253,7 +317,7 @@ async function alertsOf(call, orgs) {
 
 /** A job that changes all devices of a filter. */
 async function jobOf(call, orgs) {
-  const { orgId } = orgs.Globex;
+  const { orgId } = orgs.Initech;
   const filter = { orgId, os: "windows" };
   const { pagination } = await call("GET", `/devices?orgId=${orgId}&os=windows&limit=1`);
   const wanted = { filter, expectedCount: pagination.total, action: "update", change: { autoUpdateEnabled: true } };

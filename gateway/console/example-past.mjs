@@ -1,8 +1,11 @@
 // Writes the past of the example fleet, which no API takes, into the database of a local stack: the counts of the fleet
-// and the load of machines over 30 days. Only for pictures, only for the stack of a data folder.
+// and the load of machines over 30 days, and what people did in a fortnight. Only for pictures, only for the stack of a
+// data folder.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
+import { pastAudit } from "./example-audit.mjs";
+import { pastDeliveries } from "./example-deliveries.mjs";
 import { isSilent, loadOf, percentOf } from "./example-fleet.mjs";
 
 const hours = 30 * 24;
@@ -12,7 +15,8 @@ const unknown = [null, null, null, null];
 const everyone = "00000000-0000-0000-0000-000000000000";
 
 /** Writes it for the agents of makeExampleData(). */
-export async function makeExamplePast(dataDir, { orgId, partnerId, agents }) {
+export async function makeExamplePast(dataDir, example) {
+  const { orgId, partnerId, agents } = example;
   const { databaseUrl } = JSON.parse(readFileSync(join(dataDir, "stack.json"), "utf8"));
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
@@ -45,8 +49,26 @@ export async function makeExamplePast(dataDir, { orgId, partnerId, agents }) {
       ]);
     }
   }
+  await pastAudit(client, example);
+  await pastDeliveries(client);
+  for (const statement of aged) await client.query(statement);
   await client.end();
 }
+
+const daysBefore = (least, spread, of) =>
+  `created_at - (${least} + abs(hashtext(${of}::text)) % ${spread}) * interval '1 day'`;
+const versionAge =
+  "created_at - CASE version WHEN '2.5.0' THEN 1 WHEN '2.4.3' THEN 21 WHEN '2.4.1' THEN 48 ELSE 90 END * interval '1 day'";
+
+/** Records are as old as they are at a provider who has had its customers for some time. */
+const aged = [
+  `UPDATE tenancy.organizations SET created_at = ${daysBefore(40, 700, "id")}`,
+  `UPDATE tenancy.sites SET created_at = ${daysBefore(30, 200, "id")}`,
+  `UPDATE tenancy.devices SET created_at = ${daysBefore(3, 240, "hostname")} WHERE status <> 'quarantined'`,
+  `UPDATE agent_release.release SET created_at = ${versionAge}`,
+  `UPDATE identity.api_keys SET created_at = ${daysBefore(20, 300, "id")},
+     last_used_at = now() - (2 + abs(hashtext(id::text)) % 50) * interval '1 minute'`,
+];
 
 /**
  * Online, offline, updating and to approve, with nights, and an hour when a site was cut off. It ends with the fleet as

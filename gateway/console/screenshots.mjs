@@ -43,9 +43,9 @@ const hooks = createServer((request, response) => {
 
 async function makeExample() {
   const made = await makeExampleData(MUSTER_URL, credentials, `http://hooks.localtest:${HOOKS_PORT}`);
-  await makeExamplePast(MUSTER_DATA_DIR, made);
-  for (let round = 0; round < 3; round++) await beat(MUSTER_URL, made.agents, true);
   writeFileSync(exampleFile, JSON.stringify(made), { mode: 0o600 });
+  await makeExamplePast(MUSTER_DATA_DIR, made);
+  await beat(MUSTER_URL, made.agents);
   return made;
 }
 const example = MUSTER_EXAMPLE
