@@ -36,6 +36,7 @@ export const deviceOperations: readonly Operation<Device>[] = [
     icon: CircleCheck,
     shown: "primary",
     isOffered: isQuarantined,
+    isNext: isQuarantined,
     asks: {
       title: () => "Trust this device?",
       says: () => "Its agent is accepted from now on. The device with the same hardware id stays, too.",

@@ -38,6 +38,7 @@ export const directoryOperations: readonly Operation<Directory>[] = [
     icon: Play,
     shown: "primary",
     isOffered: ({ status }) => status === "paused",
+    isNext: () => true,
     run: become("active"),
     done: () => "The directory goes on.",
     forgets,

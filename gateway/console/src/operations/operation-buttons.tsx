@@ -2,7 +2,7 @@ import { useMemo } from "react";
 import { useMe } from "../parts/me.tsx";
 import { Menu } from "../parts/menu.tsx";
 import type { Column } from "../parts/table.tsx";
-import { whyNot } from "../rules/why-not.ts";
+import { type Me, whyNot } from "../rules/why-not.ts";
 import { useHere } from "./here.ts";
 import { asksFirst, type Operation, offeredFor } from "./record-operation.ts";
 import { useRun } from "./runner.tsx";
@@ -57,6 +57,38 @@ function OneButton<R>({ of, operation }: OneProps<R>) {
     </button>
   );
 }
+
+/** The one operation that a row waits for, as a small button; `name` names the row for screen readers. */
+function NextStep<R>({ of, operation, name }: OneProps<R> & { name: string }) {
+  const run = useRun();
+  return (
+    <button type="button" data-size="small" onClick={() => run(operation, of)}>
+      {labelOf(operation)}
+      <span className="visually-hidden"> {name}</span>
+    </button>
+  );
+}
+
+/**
+ * The column of a list with the one thing that a row waits for and the user may do, which the list has while one of its
+ * rows does.
+ */
+export const nextColumn = <R,>(
+  me: Me,
+  operations: readonly Operation<R>[],
+  nameOf: (record: R) => string,
+): Column<R> => ({
+  id: "next",
+  title: "Next step",
+  width: "7.5rem",
+  as: "next",
+  cell: (record) => {
+    const next = offeredFor(operations, record).find(
+      ({ isNext, needs }) => isNext?.(record) && whyNot(me, needs) === null,
+    );
+    return next ? <NextStep of={record} operation={next} name={nameOf(record)} /> : null;
+  },
+});
 
 /** The operations of a row in a menu; nothing when none is offered. */
 export function RowOperations<R>({ of, operations, name }: OperationsProps<R>) {

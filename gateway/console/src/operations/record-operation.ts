@@ -41,6 +41,8 @@ export type Operation<R> = {
   tone?: "danger";
   /** A button of its own in the head of the page, not in the menu; the primary one where it is wanted next. */
   shown?: "button" | "primary";
+  /** Whether it is what the record waits for: a button of its own in the row of a list. */
+  isNext?(record: R): boolean;
   /** Its form is a part of the record's page, whose head does not repeat it. */
   isOnPage?: true;
   /** Whether the record is in a state in which it can be done. */

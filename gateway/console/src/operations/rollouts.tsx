@@ -10,6 +10,7 @@ type Rollout = BodyOf<"/api/v1/agent-versions/rollouts/{id}/progress">["rollout"
 const of = ({ id }: Rollout) => ({ path: { id } });
 const isOver = ({ state, mayChange }: Rollout) => !mayChange || state === "completed" || state === "cancelled";
 const isStopped = ({ state, mayChange }: Rollout) => mayChange && (state === "paused" || state === "halted");
+const mayResume = (rollout: Rollout) => isStopped(rollout) || (!isOver(rollout) && rollout.haltedParts.length > 0);
 const title = (verb: string) => (rollout: Rollout) => `${verb} the rollout of ${rollout.version}?`;
 const forgets = ["/api/v1/agent-versions"] as const;
 
@@ -21,7 +22,8 @@ export const rolloutOperations: readonly Operation<Rollout>[] = [
     needs: "POST /api/v1/agent-versions/rollouts/{id}/resume",
     icon: Play,
     shown: "primary",
-    isOffered: (rollout) => isStopped(rollout) || (!isOver(rollout) && rollout.haltedParts.length > 0),
+    isOffered: mayResume,
+    isNext: mayResume,
     form: ResumeRollout,
     forgets,
   },

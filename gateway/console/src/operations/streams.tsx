@@ -49,6 +49,7 @@ export const streamOperations: readonly Operation<Stream>[] = [
     needs: "PATCH /api/v1/audit-logs/streams/{id}",
     icon: Play,
     isOffered: ({ status }) => status !== "active",
+    isNext: () => true,
     run: become("active"),
     done: ({ name }) => `${name} continues at its position.`,
     forgets,

@@ -31,6 +31,7 @@ export const userOperations: readonly Operation<User>[] = [
     icon: Mail,
     shown: "button",
     isOffered: ({ status }) => status === "invited",
+    isNext: () => true,
     asks: {
       title: ({ name }) => `Invite ${name} again?`,
       says: ({ email }) => `A new mail goes to ${email}; the links before stop working.`,

@@ -59,6 +59,7 @@ export const webhookOperations: readonly Operation<Webhook>[] = [
     icon: Play,
     shown: "button",
     isOffered: (webhook) => !isActive(webhook),
+    isNext: () => true,
     run: become("active"),
     done: () => "Active: deliveries continue.",
     forgets,

@@ -1,14 +1,14 @@
 import { withInstants } from "../rules/api-sentence.ts";
+import { Sentence } from "./sentence.tsx";
 import type { Column } from "./table.tsx";
 import { useExactTime } from "./time.tsx";
 
 /** Why something fails, as one sentence of the API. */
 export function Cause({ of }: { of: string }) {
   const exact = useExactTime();
-  const sentence = withInstants(of, exact);
   return (
-    <span className="bad" data-tip={sentence}>
-      {sentence}
+    <span className="bad" data-tip={withInstants(of, exact)}>
+      <Sentence of={of} />
     </span>
   );
 }

@@ -1,9 +1,11 @@
+import { Table2 } from "lucide-react";
 import { lazy, Suspense, useId, useState } from "react";
 import { describe, describeLevels, type Point } from "../rules/stacked.ts";
 import styles from "./chart.module.css";
+import { HeadTools } from "./head-tools.tsx";
 import { PlainTable } from "./plain-table.tsx";
 import type { Mark, Series } from "./plot.tsx";
-import { Instant, useExactTime } from "./time.tsx";
+import { Instant, useShortTime } from "./time.tsx";
 
 const Plot = lazy(() => import("./plot.tsx"));
 
@@ -24,7 +26,8 @@ type ChartProps = {
  * table for all; arrow keys move from value to value.
  */
 export function Chart({ label, series, points, kind = "bars", size, mark }: ChartProps) {
-  const exact = useExactTime();
+  const short = useShortTime();
+  const minuteOf = (at: Date) => short(at, "toMinute");
   const id = useId();
   const [isTableOpen, openTable] = useState(false);
   const names = series.map(({ name }) => name);
@@ -41,7 +44,7 @@ export function Chart({ label, series, points, kind = "bars", size, mark }: Char
           {...(mark ? { mark } : {})}
         />
       </Suspense>
-      <figcaption className={styles.legend}>
+      <figcaption className={series.length > 1 ? styles.legend : "visually-hidden"}>
         {series.length > 1
           ? series.map(({ name, tone }) => (
               <span key={name} data-tone={tone}>
@@ -50,16 +53,26 @@ export function Chart({ label, series, points, kind = "bars", size, mark }: Char
             ))
           : null}
         <span id={id} className="visually-hidden">
-          {kind === "bars" ? describe(points, names, exact) : describeLevels(points, names)}
-          {mark ? ` ${exact(new Date(points[mark.index]?.at ?? 0))}: ${mark.text}.` : null}
+          {kind === "bars" ? describe(points, names, minuteOf) : describeLevels(points, names)}
+          {mark ? ` ${minuteOf(new Date(points[mark.index]?.at ?? 0))}: ${mark.text}.` : null}
         </span>
-        <button type="button" data-weight="link" aria-expanded={isTableOpen} onClick={() => openTable(!isTableOpen)}>
-          As a table
-        </button>
       </figcaption>
+      <HeadTools>
+        <button
+          type="button"
+          data-weight="quiet"
+          data-size="icon"
+          aria-label={`${label}, as a table`}
+          aria-expanded={isTableOpen}
+          data-tip="As a table"
+          onClick={() => openTable(!isTableOpen)}
+        >
+          <Table2 size={15} aria-hidden />
+        </button>
+      </HeadTools>
       {isTableOpen ? (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled by keyboard
-        <section className={styles.table} aria-label={`${label}, as a table`} tabIndex={0}>
+        <section className={styles.table} aria-label={`${label}, the table`} tabIndex={0}>
           <PlainTable columns={["Time", ...names]}>
             {points.map(({ at, values }) => (
               <tr key={at}>

@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
 import styles from "./facts.module.css";
+import { WithHead } from "./head-tools.tsx";
 
 /** Names and values of a record. */
 export const Facts = ({ of }: { of: readonly (readonly [name: string, value: ReactNode])[] }) => (
@@ -18,11 +19,17 @@ type SectionProps = { title: string; children: ReactNode; action?: ReactNode; to
 /** A card: a part of a page with a heading, and beside it what can be done or where more is. */
 export const Section = ({ title, children, action, tone }: SectionProps) => (
   <section className={styles.section} data-tone={tone}>
-    <header>
-      <h2>{title}</h2>
-      {action}
-    </header>
-    <div className={styles.body}>{children}</div>
+    <WithHead
+      head={(tools) => (
+        <header>
+          <h2>{title}</h2>
+          {action}
+          {tools}
+        </header>
+      )}
+    >
+      <div className={styles.body}>{children}</div>
+    </WithHead>
   </section>
 );
 

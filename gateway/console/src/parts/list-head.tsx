@@ -8,6 +8,7 @@ import type { MenuItem } from "./menu-popup.tsx";
 import { PageTitle } from "./page-title.tsx";
 import { toast } from "./said.ts";
 import { useShortcut } from "./shortcuts.ts";
+import { useShortTime } from "./time.tsx";
 import { useFilters } from "./use-filters.ts";
 
 type ListHeadProps = {
@@ -48,6 +49,7 @@ export function ListHead(props: ListHeadProps) {
     children,
   } = props;
   const [filters] = useFilters();
+  const short = useShortTime();
   const [shown, show] = useState<string | null>(null);
   useShortcut("r", onRefresh);
   const copy = (text: string) => () =>
@@ -62,7 +64,8 @@ export function ListHead(props: ListHeadProps) {
         title={title}
         sub={
           total === null ? (
-            about
+            // The line keeps its height until the rows are counted.
+            (about ?? <span>&nbsp;</span>)
           ) : (
             <>
               <span className="number">
@@ -85,7 +88,7 @@ export function ListHead(props: ListHeadProps) {
               >
                 <RefreshCw size={14} aria-hidden />
                 <span className={`${styles.asOf} number`}>
-                  {asOf === 0 ? "Refresh" : `As of ${new Date(asOf).toLocaleTimeString()}`}
+                  {asOf === 0 ? "Refresh" : `As of ${short(new Date(asOf))}`}
                 </span>
               </button>
               {views}
@@ -118,8 +121,16 @@ function ShownText({ text, onDone }: { text: string; onDone(): void }) {
   return <input ref={field} readOnly value={text} aria-label="Text to copy" onBlur={onDone} />;
 }
 
+type CopyButtonProps = {
+  what: string;
+  text(): string;
+  icon?: ReactNode;
+  /** The icon alone in sight. */
+  isSmall?: boolean;
+};
+
 /** Copies a text; where pages may not (plain http beyond localhost) it shows the text selected. */
-export function CopyButton({ what, text, icon }: { what: string; text(): string; icon?: ReactNode }) {
+export function CopyButton({ what, text, icon, isSmall = false }: CopyButtonProps) {
   const [state, setState] = useState<"idle" | "copied" | "manual">("idle");
   useEffect(() => {
     if (state !== "copied") return;
@@ -130,6 +141,7 @@ export function CopyButton({ what, text, icon }: { what: string; text(): string;
   return (
     <button
       type="button"
+      {...(isSmall ? { "data-weight": "quiet", "data-size": "icon" } : {})}
       onClick={() =>
         (navigator.clipboard?.writeText(text()) ?? Promise.reject(new Error("no clipboard"))).then(
           () => setState("copied"),
@@ -138,7 +150,7 @@ export function CopyButton({ what, text, icon }: { what: string; text(): string;
       }
     >
       {state === "copied" ? <Check size={15} aria-hidden /> : (icon ?? <Copy size={15} aria-hidden />)}
-      <span>{state === "copied" ? "Copied" : `Copy ${what}`}</span>
+      <span className={isSmall ? "visually-hidden" : undefined}>{state === "copied" ? "Copied" : `Copy ${what}`}</span>
     </button>
   );
 }

@@ -1,8 +1,9 @@
 import type { ItemOf, ListPath } from "@muster/client";
 import { SearchX } from "lucide-react";
-import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
+import { lazy, type ReactNode, Suspense, useEffect, useMemo, useState } from "react";
 import { type FilterOf, type FiltersOf, useCount, useList } from "../api/queries.ts";
 import { areChosen, usualColumns } from "../rules/column-choice.ts";
+import { tellingColumns } from "../rules/telling-columns.ts";
 import type { Tone } from "../rules/tone.ts";
 import { viewedList } from "../rules/viewed-lists.ts";
 import { ColumnsDialog, useColumnChoice, useShownColumns } from "./column-menu.tsx";
@@ -93,7 +94,9 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
   const [columnChoice, chooseColumns] = useColumnChoice(path);
   const choice = columnChoice ?? usualColumns;
   const rows = useWorstFirst(list.rows, keyOf, list.hasMore || query.sort ? undefined : toneOf);
-  const shownColumns = withCauses(useShownColumns(columns, columnChoice), rows);
+  const possible = useShownColumns(columns, columnChoice);
+  const isChosen = areChosen(columnChoice);
+  const shownColumns = useMemo(() => tellingColumns(possible, rows, isChosen), [possible, rows, isChosen]);
   const [areColumnsOpen, openColumns] = useState(false);
   const selection = useListSelection(rows, keyOf, query);
   const showNewest = () => {
@@ -109,7 +112,7 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
       </>
     );
   }
-  const exported = areChosen(columnChoice) ? shownColumns.flatMap((column) => column.exported ?? []) : null;
+  const exported = isChosen ? shownColumns.flatMap((column) => column.exported ?? []) : null;
   const shown: Shown = { columns: exported, total: count.total };
   const inForce = names.filter((name) => name !== "orgId" && name !== "sort" && filters[name]);
   const order = names.some((name) => name === "sort")
@@ -140,7 +143,7 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
       </div>
       {areColumnsOpen ? (
         <ColumnsDialog
-          columns={columns}
+          columns={columns.filter(({ as }) => as !== "next")}
           choice={columnChoice}
           onChange={chooseColumns}
           onClose={() => openColumns(false)}
@@ -177,10 +180,6 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
     </>
   );
 }
-
-/** Without the column of causes while no row has one. */
-const withCauses = <Row,>(columns: readonly Column<Row>[], rows: readonly Row[]): Column<Row>[] =>
-  columns.filter(({ as, cell }) => as !== "cause" || rows.some((row) => cell(row) !== null));
 
 /** The button of the saved views; nothing for a list that has none. */
 function Views({ path, names }: { path: string; names: readonly string[] }) {

@@ -4,7 +4,7 @@ import { type Point, stacked } from "../rules/stacked.ts";
 import type { Tone } from "../rules/tone.ts";
 import styles from "./chart.module.css";
 import "./plot.css";
-import { useExactTime } from "./time.tsx";
+import { useShortTime } from "./time.tsx";
 import { useZone, zoneName } from "./zone.ts";
 
 export type Series = { name: string; tone: Tone };
@@ -44,18 +44,20 @@ function coloursOf(element: HTMLElement) {
 }
 
 const font = '11px "Inter Variable", system-ui, sans-serif';
-const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 2 });
+const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 2 });
 
 type OptionsProps = {
   series: readonly Series[];
   kind: string;
+  size: PlotProps["size"];
   zone: string;
   onMove(plot: uPlot): void;
   onDraw(plot: uPlot): void;
 };
 
-function optionsOf(element: HTMLElement, { series, kind, zone, onMove, onDraw }: OptionsProps): uPlot.Options {
+function optionsOf(element: HTMLElement, { series, kind, size, zone, onMove, onDraw }: OptionsProps): uPlot.Options {
   const { faint, line, tones } = coloursOf(element);
+  const isSmall = size === "small";
   const axis = { font, stroke: faint, ticks: { show: false } };
   const bars = uPlot.paths.bars?.({ size: [0.8, 40], radius: 0.15 });
   return {
@@ -63,7 +65,7 @@ function optionsOf(element: HTMLElement, { series, kind, zone, onMove, onDraw }:
     height: element.clientHeight,
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1_000), zone),
     legend: { show: false },
-    padding: [8, 24, 0, 0],
+    padding: [8, isSmall ? 16 : 24, 0, 0],
     cursor: { drag: { x: false, y: false }, y: false, points: { show: kind !== "bars" } },
     scales: {
       // Half a bar of space at both ends.
@@ -79,15 +81,16 @@ function optionsOf(element: HTMLElement, { series, kind, zone, onMove, onDraw }:
         grid: { show: false },
         size: 24,
         gap: 4,
-        space: 64,
+        space: isSmall ? 44 : 64,
         values: (_plot, values, _axis, _space, step) => values.map((at) => tickText(at, step, zone)),
       },
       {
         ...axis,
         grid: { stroke: line, width: 1 },
-        size: 40,
+        size: isSmall ? 28 : 40,
+        space: size === "large" ? 52 : isSmall ? 24 : 30,
         gap: 6,
-        values: (_plot, values) => values.map((value) => (Number.isInteger(value) ? short.format(value) : "")),
+        values: (_plot, values) => values.map((value) => (Number.isInteger(value) ? compact.format(value) : "")),
       },
     ],
     // The sum of all is drawn first, the others over it.
@@ -143,14 +146,18 @@ export default function Plot({ label, describedBy, series, points, kind, size, m
   const [markAt, setMarkAt] = useState<Corner | null>(null);
   const zone = zoneName(useZone());
   const theme = useThemeChanges();
-  const exact = useExactTime();
+  const short = useShortTime();
   const latest = useRef(points);
   latest.current = points;
   const markIndex = useRef<number | undefined>(undefined);
   markIndex.current = mark?.index;
   const dataOf = (all: readonly Point[]) => {
     const [x = [], ...sums] = stacked(all, series.length);
-    return [x, ...sums.reverse()] as uPlot.AlignedData;
+    // Behind the bar below it, an empty one would show at its edges.
+    const drawn = sums.map((column, at) =>
+      kind === "bars" ? column.map((sum, index) => (all[index]?.values[at] ? sum : null)) : column,
+    );
+    return [x, ...drawn.reverse()] as uPlot.AlignedData;
   };
   const names = series.map(({ name, tone }) => `${name} ${tone}`).join();
   // biome-ignore lint/correctness/useExhaustiveDependencies: made again for what it cannot change
@@ -160,7 +167,7 @@ export default function Plot({ label, describedBy, series, points, kind, size, m
     const onMove = ({ cursor: { idx, left = -1 } }: uPlot) =>
       show(idx === null || idx === undefined || left < 0 ? null : { index: idx, left });
     const onDraw = (drawn: uPlot) => setMarkAt((before) => positionOf(drawn, markIndex.current, before));
-    const made = new uPlot(optionsOf(box, { series, kind, zone, onMove, onDraw }), dataOf(latest.current), box);
+    const made = new uPlot(optionsOf(box, { series, kind, size, zone, onMove, onDraw }), dataOf(latest.current), box);
     plot.current = made;
     const observer = new ResizeObserver(() => made.setSize({ width: box.clientWidth, height: box.clientHeight }));
     observer.observe(box);
@@ -198,7 +205,7 @@ export default function Plot({ label, describedBy, series, points, kind, size, m
     >
       {point && shown ? (
         <div className={styles.tip} style={tipStyle(shown.left, element.current)} aria-live="polite">
-          <b>{exact(new Date(point.at))}</b>
+          <b>{short(new Date(point.at), "toMinute")}</b>
           {series.map(({ name }, at) => (
             <span key={name} className="number">
               {at > 0 ? " · " : ""}
@@ -219,11 +226,11 @@ type MarkedMomentProps = { at: Corner; box: HTMLElement | null; time: string | u
 
 /** A ring at the value, and what is said of it below. */
 function MarkedMoment({ at: { left, top }, box, time, text }: MarkedMomentProps) {
-  const exact = useExactTime();
+  const short = useShortTime();
   return (
     <div className={styles.mark} style={{ left, top }} aria-hidden>
       <div className={styles.tip} data-is-mark style={markTipStyle(left, box)}>
-        <b>{time ? exact(new Date(time)) : null}</b>
+        <b>{time ? short(new Date(time), "toMinute") : null}</b>
         {text}
       </div>
     </div>

@@ -29,6 +29,11 @@ export type Column<Row> = {
   isMinor?: true;
   /** Left out on screens that are neither wide nor a phone's, unless the user chose the columns. */
   isExtra?: true;
+  /**
+   * Whether it says nothing worth a column in this row: the harmless value that most have. It is left out while that
+   * holds of all rows, unless the user chose the columns.
+   */
+  isUsual?(row: Row): boolean;
   /** Aligned at the end of the cell: numbers and times. */
   isEnd?: true;
   /** What it is in the card that a row becomes on a phone; without it, a fact where it is minor, else plain. */
@@ -41,10 +46,10 @@ export type Column<Row> = {
 
 /**
  * Parts of a phone's card: beside the name `state` and `menu`; in the second line `plain` and, at its end, `end`; below
- * the `cause` of a failure; at last in small letters `note`, and `fact` with its title. `none` is left to the record's
- * page.
+ * the `cause` of a failure; at last in small letters `note`, and `fact` with its title, and the `next` step. `none` is
+ * left to the record's page.
  */
-type CardPart = "state" | "menu" | "plain" | "end" | "cause" | "note" | "fact" | "none";
+type CardPart = "state" | "menu" | "plain" | "end" | "cause" | "note" | "fact" | "next" | "none";
 
 type TableProps<Row> = {
   /** Name of the rows, for screen readers. */

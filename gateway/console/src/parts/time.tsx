@@ -1,26 +1,37 @@
 import { useEffect, useState } from "react";
 import { ago } from "../rules/ago.ts";
-import { useZone } from "./zone.ts";
+import { shortTime } from "../rules/short-time.ts";
+import { useZone, zoneName } from "./zone.ts";
 
-// Times of another zone than the browser's name their zone, since users would not expect it.
+/** Times of another zone than the browser's name their zone, since users would not expect it. */
+const suffixOf = (zone: string) =>
+  zone === "browser" ? "" : ` ${zone.slice(zone.lastIndexOf("/") + 1).replaceAll("_", " ")}`;
+
 const formatOf = (zone: string) => {
   const format = new Intl.DateTimeFormat(undefined, {
     dateStyle: "medium",
     timeStyle: "medium",
-    ...(zone === "browser" ? {} : { timeZone: zone }),
+    timeZone: zoneName(zone),
   });
-  const name = zone === "browser" ? "" : ` ${zone.slice(zone.lastIndexOf("/") + 1).replaceAll("_", " ")}`;
-  return (at: Date) => `${format.format(at)}${name}`;
+  return (at: Date) => `${format.format(at)}${suffixOf(zone)}`;
 };
 
 const formats = new Map<string, (at: Date) => string>();
 
-/** An instant as text, in the zone that the user chose. */
+/** An instant as text with its year and second, in the zone that the user chose. */
 export function useExactTime(): (at: Date) => string {
   const zone = useZone();
   const format = formats.get(zone) ?? formatOf(zone);
   formats.set(zone, format);
   return format;
+}
+
+/** An instant as short as it stays clear, in the zone that the user chose; `toMinute` leaves the seconds out. */
+export function useShortTime(): (at: Date, precision?: "toMinute") => string {
+  const zone = useZone();
+  const timeZone = zoneName(zone);
+  return (at, precision) =>
+    `${shortTime(at, new Date(), { timeZone, hasSeconds: precision !== "toMinute" })}${suffixOf(zone)}`;
 }
 
 /** An instant: how long ago, with the instant itself as a tooltip. */
@@ -37,8 +48,19 @@ export function Time({ at }: { at: string | null }) {
   );
 }
 
-/** An instant to the second, as audits require. */
+/** An instant in short, with the exact one as a tooltip. */
 export function Instant({ at }: { at: string }) {
+  const [exact, short] = [useExactTime(), useShortTime()];
+  const instant = new Date(at);
+  return (
+    <time dateTime={at} className="number" data-tip={`${exact(instant)} · ${at}`}>
+      {short(instant)}
+    </time>
+  );
+}
+
+/** An instant with its year and to the second, as audits require. */
+export function ExactInstant({ at }: { at: string }) {
   const exact = useExactTime();
   return (
     <time dateTime={at} className="number" data-tip={at}>

@@ -1,5 +1,5 @@
 import { expect, it } from "@jest/globals";
-import { actionWords } from "./action-words.ts";
+import { actionTitle, actionWords } from "./action-words.ts";
 
 const row = (action: string, name: string | null = null) => ({ action, resource: { type: "x", name } });
 
@@ -12,4 +12,19 @@ it.each([
 ])("an audit row %j reads: %s", (auditRow, text) => {
   const { did, kind, name } = actionWords(auditRow);
   expect([did, kind, name].filter(Boolean).join(" ")).toBe(text);
+});
+
+it.each([
+  ["site.update", "Site changed"],
+  ["device.update.failed", "Device update failed"],
+  ["api_key.rotate", "API key rotated"],
+  ["webhook.rotate_secret", "Webhook secret rotated"],
+  ["user.mfa.enable", "User second factor enabled"],
+  ["agent_update.rollout.halt", "Agent update rollout halted"],
+  ["user.login.failed", "Sign-in refused"],
+  ["custom.till_closed", "Custom till closed"],
+  ["constructor", "Constructor"],
+  ["sso.provider.certificates.expiring", "Single sign-on provider certificates expiring"],
+])("the action %s has the title %s", (action, title) => {
+  expect(actionTitle(action)).toBe(title);
 });

@@ -36,6 +36,18 @@ const verbs: Readonly<Record<string, string>> = {
   reset: "reset",
   start: "started",
   submit: "submitted",
+  fail: "failed",
+  halt: "halted",
+  end: "ended",
+  request: "requested",
+  deny: "denied",
+  open: "opened",
+  reveal: "shown",
+  resend: "sent again",
+  claim: "claimed",
+  setup: "set up",
+  prune: "pruned",
+  exchange: "exchanged",
 };
 
 const kinds: Readonly<Record<string, string>> = {
@@ -45,10 +57,37 @@ const kinds: Readonly<Record<string, string>> = {
   sso: "single sign-on",
   mfa: "a second factor",
   totp: "an authenticator app",
+  ip: "IP address",
+};
+
+/** Titles where the rule would not say what happened. */
+const titles: Readonly<Record<string, string>> = {
+  "user.login": "Signed in",
+  "user.logout": "Signed out",
+  "user.login.failed": "Sign-in refused",
+  "user.invite.accept": "Invitation accepted",
+  "user.mfa.verify": "Second factor entered",
+  "data.access": "Data read",
+  "webhook.dead_letter": "Delivery given up",
+  "webhook.test": "Webhook test sent",
 };
 
 /** The names of fields and records as words: `device_group` is "device group". */
-export const words = (name: string) => kinds[name] ?? name.replaceAll(/[._-]/g, " ");
+export const words = (name: string) =>
+  (Object.hasOwn(kinds, name) ? kinds[name] : undefined) ?? name.replaceAll(/[._-]/g, " ");
+
+/** What an action's code says, as the title of a row: `site.update` is "Site changed". */
+export function actionTitle(action: string): string {
+  const own = Object.hasOwn(titles, action) ? titles[action] : undefined;
+  if (own) return own;
+  const { did, kind } = actionWords({ action, resource: { type: "", name: null } });
+  const said = did === words(action) ? action.split(".").map(words) : [kind, did];
+  const title = said
+    .filter(Boolean)
+    .join(" ")
+    .replaceAll(/\ban? /g, "");
+  return title.charAt(0).toUpperCase() + title.slice(1);
+}
 
 type Row = { action: string; resource: { type: string; name: string | null } };
 
@@ -59,7 +98,7 @@ export function actionWords({ action, resource }: Row): { did: string; kind: str
   const parts = action.split(".");
   const last = parts.at(-1) ?? action;
   const [first = "", ...rest] = last.split("_");
-  const verb = verbs[first];
+  const verb = Object.hasOwn(verbs, first) ? verbs[first] : undefined;
   if (!verb) return { did: words(action), kind: "", name: resource.name };
   const kind = [...parts.slice(0, -1), ...rest].map(words).join(" ");
   return { did: verb, kind, name: resource.name };

@@ -213,7 +213,7 @@ inChromium("the appearance of the console", (visit) => {
     });
     await visitor.signIn(admin, `/audit/${id}`, admin.recoveryCodes[0]);
     for (const [path, heading, text] of [
-      [`/audit/${id}`, /site\.update/, "setting59"],
+      [`/audit/${id}`, /Site changed/, "setting59"],
       ["/audit/reports", "Audit reports", "By day"],
     ] as const) {
       // What is left of a sheet of A4 inside its margins, at 96 dots per inch.

@@ -282,10 +282,11 @@ inChromium("records in the console", (visit) => {
         await visitor.open("/audit", "Audit");
         const time = page.locator("table time").first();
         await time.waitFor();
-        return { at: (await time.getAttribute("datetime")) ?? "", text: (await time.textContent()) ?? "" };
+        const [at, exact] = [await time.getAttribute("datetime"), await time.getAttribute("data-tip")];
+        return { at: at ?? "", exact: exact ?? "", text: (await time.textContent()) ?? "" };
       };
       await zone.selectOption({ label: "your partner's zone (Pacific/Kiritimati)" });
-      const { at, text } = await newest();
+      const { at, exact, text } = await newest();
       const written = (timeZone?: string) =>
         page.evaluate(
           ([instant, named]) =>
@@ -296,7 +297,8 @@ inChromium("records in the console", (visit) => {
             }).format(new Date(instant ?? "")),
           [at, timeZone],
         );
-      expect(text).toBe(`${await written("Pacific/Kiritimati")} Kiritimati`);
+      expect(exact).toBe(`${await written("Pacific/Kiritimati")} Kiritimati · ${at}`);
+      expect(text).toMatch(/ Kiritimati$/);
       await visitor.open("/profile", "Profile");
       await zone.selectOption("browser");
       expect((await newest()).text).not.toContain("Kiritimati");

@@ -1,13 +1,15 @@
 import { type BodyOf, useGet } from "../../api/queries.ts";
 import { Facts, Json, Section } from "../../parts/facts.tsx";
 import { CopyButton } from "../../parts/list-head.tsx";
+import { LongCode } from "../../parts/long-text.tsx";
 import { Neighbours } from "../../parts/neighbours.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import plain from "../../parts/plain-table.module.css";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { FailureState, Loading } from "../../parts/states.tsx";
-import { Instant } from "../../parts/time.tsx";
+import { ExactInstant, Instant } from "../../parts/time.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
+import { actionTitle } from "../../rules/action-words.ts";
 import { changesOf } from "../../rules/changes.ts";
 import { claimedActorIn } from "../../rules/claimed-actor.ts";
 import { curlOf } from "../../rules/curl.ts";
@@ -37,7 +39,12 @@ export function AuditRow() {
     value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value);
   return (
     <>
-      <PageTitle title={data.action} status={data.result} sub={<By of={data} />} actions={<Neighbours id={id} />} />
+      <PageTitle
+        title={actionTitle(data.action)}
+        status={data.result}
+        sub={<By of={data} />}
+        actions={<Neighbours id={id} />}
+      />
       <Section
         title="What happened"
         action={
@@ -49,10 +56,11 @@ export function AuditRow() {
       >
         <Facts
           of={[
+            ["Action", <code key="action">{data.action}</code>],
             ["Actor", data.user.email ?? data.user.name ?? data.actorType],
             ["Kind of actor", data.actorType],
             ...(claimedActor === null ? [] : ([["Claimed actor", claimedActor]] as const)),
-            ["Time", <Instant key="time" at={data.timestamp} />],
+            ["Time", <ExactInstant key="time" at={data.timestamp} />],
             ["Resource", `${data.resource.type} ${data.resource.name ?? data.resource.id ?? ""}`],
             ["Category", data.category],
             ["Address", data.ipAddress],
@@ -81,8 +89,15 @@ export function AuditRow() {
         <Facts
           of={[
             ["Position in its chain", `#${data.seq.toLocaleString()}`],
-            ["Checksum", <code key="sum">{data.checksum}</code>],
-            ["Previous checksum", <code key="prev">{data.prevChecksum ?? "the earliest row that is kept"}</code>],
+            ["Checksum", <LongCode key="sum" of={data.checksum} what="checksum" />],
+            [
+              "Previous checksum",
+              data.prevChecksum === null ? (
+                "the earliest row that is kept"
+              ) : (
+                <LongCode key="prev" of={data.prevChecksum} what="previous checksum" />
+              ),
+            ],
           ]}
         />
         {data.orgId ? <Verification orgId={data.orgId} seq={data.seq} /> : null}

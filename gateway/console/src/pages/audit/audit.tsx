@@ -2,6 +2,7 @@ import type { ItemOf } from "@muster/client";
 import { Link } from "@tanstack/react-router";
 import { newAlertOfFilters } from "../../operations/new-alert.tsx";
 import { OperationButton } from "../../operations/operation-buttons.tsx";
+import { ActionName } from "../../parts/action-name.tsx";
 import { ExportButton } from "../../parts/export-button.tsx";
 import { asOptions } from "../../parts/filter-bar.tsx";
 import { toRecord } from "../../parts/links.ts";
@@ -12,6 +13,7 @@ import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Instant } from "../../parts/time.tsx";
 import { type Filters, pickFilters, useFilters } from "../../parts/use-filters.ts";
+import { words } from "../../rules/action-words.ts";
 import { alertQueryOf } from "../../rules/alert-body.ts";
 import { categories, results } from "../../rules/audit-filters.ts";
 import { claimedActorIn } from "../../rules/claimed-actor.ts";
@@ -110,13 +112,17 @@ function columns({
       id: "action",
       title: "Action",
       exported: ["action"],
-      cell: ({ id, action }) => <Link {...toRecord("/audit/$id", { id }, { orgId })}>{action}</Link>,
+      cell: ({ id, action }) => (
+        <Link {...toRecord("/audit/$id", { id }, { orgId })}>
+          <ActionName of={action} />
+        </Link>
+      ),
     },
     {
       id: "actor",
       title: "Actor",
       exported: ["actorEmail", "actorName", "actorType"],
-      width: "15rem",
+      width: "12rem",
       cell: ({ user, actorType, details }) => {
         const claimed = claimedActorIn(details);
         const name = user.name ?? user.email ?? (actorType === "agent" ? <NameOf id={user.id} /> : actorType);
@@ -144,11 +150,11 @@ function columns({
       id: "resource",
       title: "Resource",
       exported: ["resourceType", "resourceName"],
+      width: "17rem",
       as: "note",
       cell: ({ resource: { type, name, id } }) => (
         <>
-          <span className="soft">{type.replaceAll("_", " ")}</span>{" "}
-          {name ?? (type === "device" && id ? <NameOf id={id} /> : null)}
+          <span className="soft">{words(type)}</span> {name ?? (type === "device" && id ? <NameOf id={id} /> : null)}
         </>
       ),
     },
@@ -158,13 +164,14 @@ function columns({
       exported: ["result"],
       width: "7rem",
       as: "state",
-      cell: ({ result }) => <Status of={result} />,
+      cell: ({ result }) => (result === "success" ? <span className="faint">Success</span> : <Status of={result} />),
     },
     {
       id: "time",
       title: "Time",
       exported: ["timestamp"],
-      width: "16rem",
+      width: "11rem",
+      isEnd: true,
       as: "end",
       cell: ({ timestamp }) => <Instant at={timestamp} />,
     },

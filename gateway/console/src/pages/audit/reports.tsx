@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { useGet } from "../../api/queries.ts";
+import { ActionName } from "../../parts/action-name.tsx";
 import { Chart } from "../../parts/chart.tsx";
 import { Facts, Section } from "../../parts/facts.tsx";
 import filters from "../../parts/filter-bar.module.css";
@@ -134,7 +135,9 @@ function Shown({ of: report, orgId }: { of: Report; orgId: string | undefined })
             {byAction.map((row) => (
               <tr key={row.action}>
                 <th scope="row">
-                  <Link {...to("/audit", { orgId, action: row.action })}>{row.action}</Link>
+                  <Link {...to("/audit", { orgId, action: row.action })}>
+                    <ActionName of={row.action} />
+                  </Link>
                 </th>
                 <td>{row.category}</td>
                 {cells(row)}

@@ -1,9 +1,10 @@
 import type { ItemOf } from "@muster/client";
 import { newStream } from "../../operations/new-stream.tsx";
-import { actionsColumn, OperationButton } from "../../operations/operation-buttons.tsx";
+import { actionsColumn, nextColumn, OperationButton } from "../../operations/operation-buttons.tsx";
 import { streamOperations } from "../../operations/streams.tsx";
 import { causeColumn } from "../../parts/cause.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
+import { useMe } from "../../parts/me.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
@@ -11,11 +12,13 @@ import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 import { shownHealth } from "../../rules/health.ts";
 import { streamTypes } from "../../rules/stream-body.ts";
+import type { Me } from "../../rules/why-not.ts";
 
 type Stream = ItemOf<"/api/v1/audit-logs/streams">;
 
 /** Where an organization's audit rows go as they are sealed, and how far behind each is. */
 export function Streams() {
+  const me = useMe();
   const [{ orgId }] = useFilters();
   const create = <OperationButton of={{ orgId }} operation={newStream} />;
   return (
@@ -27,7 +30,7 @@ export function Streams() {
       everyMs={10_000}
       toneOf={(stream) => shownHealth(stream).tone}
       actions={create}
-      columns={columns}
+      columns={columns(me)}
       empty={
         <EmptyState title="No stream yet.">
           <p>A stream forwards each audit row as it is sealed: to your SIEM, to syslog, or to storage.</p>
@@ -41,7 +44,7 @@ export function Streams() {
 /** Where a stream goes, without its credentials. */
 const target = ({ type, url, s3 }: Stream) => (s3 ? `${s3.bucket}/${s3.prefix}` : (url ?? streamTypes[type]));
 
-const columns: Column<Stream>[] = [
+const columns = (me: Me): Column<Stream>[] => [
   { id: "name", title: "Name", cell: ({ name }) => name },
   {
     id: "status",
@@ -80,5 +83,6 @@ const columns: Column<Stream>[] = [
     cell: ({ lastSuccessAt }) => <Time at={lastSuccessAt} />,
   },
   causeColumn((stream) => (shownHealth(stream).tone === "bad" ? (stream.health?.reason ?? stream.lastError) : null)),
+  nextColumn(me, streamOperations, (stream) => stream.name),
   actionsColumn(streamOperations, (stream) => stream.name),
 ];

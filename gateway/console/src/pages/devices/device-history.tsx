@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { CircleAlert, CircleCheck, Laptop, ScrollText } from "lucide-react";
 import { type BodyOf, useGet, useList } from "../../api/queries.ts";
+import { ActionName } from "../../parts/action-name.tsx";
 import { EventList, type ListedEvent } from "../../parts/event-list.tsx";
 import { Section } from "../../parts/facts.tsx";
 import { to, toRecord } from "../../parts/links.ts";
@@ -86,7 +87,9 @@ export function DeviceHistory({ id, orgId }: { id: string; orgId: string }) {
           {list.rows.map((row) => (
             <tr key={row.id}>
               <th scope="row">
-                <Link {...toRecord("/audit/$id", { id: row.id }, { orgId })}>{row.action}</Link>
+                <Link {...toRecord("/audit/$id", { id: row.id }, { orgId })}>
+                  <ActionName of={row.action} />
+                </Link>
               </th>
               <td>{row.user.name ?? row.user.email ?? row.actorType}</td>
               <td>

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { type BodyOf, useGet } from "../../api/queries.ts";
 import { Chart } from "../../parts/chart.tsx";
 import { Section } from "../../parts/facts.tsx";
+import { WithHead } from "../../parts/head-tools.tsx";
 import { Spans } from "../../parts/spans.tsx";
 import { FailureState, Loading } from "../../parts/states.tsx";
 import type { Tone } from "../../rules/tone.ts";
@@ -45,10 +46,7 @@ export function DeviceMetrics({ of: { id, reported } }: { of: Device }) {
   if (!data) return <Loading what="Loading its load" />;
   if (shown.length === 0) return null;
   return (
-    <>
-      <div className={styles.span}>
-        <Spans label="Time of the load" of={spans} chosen={hours} choose={setHours} />
-      </div>
+    <Section title="Load" action={<Spans label="Time of the load" of={spans} chosen={hours} choose={setHours} />}>
       <div className={styles.meters}>
         {shown.map(([metric, title, Icon]) => (
           <Meter
@@ -60,7 +58,7 @@ export function DeviceMetrics({ of: { id, reported } }: { of: Device }) {
           />
         ))}
       </div>
-    </>
+    </Section>
   );
 }
 
@@ -84,25 +82,31 @@ function Meter({ title, icon: Icon, percent, points }: MeterProps) {
   const now = percent ?? points.at(-1)?.values[0] ?? 0;
   const tone: Tone = now >= fullPercent ? "bad" : now >= highPercent ? "warn" : "run";
   return (
-    <Section
-      title={title}
-      action={
-        <b className={styles.now} data-tone={tone}>
-          <Icon size={15} aria-hidden /> {Math.round(now)} %
-        </b>
-      }
-    >
-      {points.length > 1 ? (
-        <Chart
-          label={`${title} over time`}
-          kind="percent"
-          size="small"
-          series={[{ name: title, tone }]}
-          points={points}
-        />
-      ) : (
-        <p className="soft">Its history begins with the next full hour.</p>
-      )}
-    </Section>
+    <div className={styles.meter}>
+      <WithHead
+        head={(tools) => (
+          <header>
+            <Icon size={15} aria-hidden />
+            <h3>{title}</h3>
+            <b className={styles.now} data-tone={tone}>
+              {Math.round(now)} %
+            </b>
+            {tools}
+          </header>
+        )}
+      >
+        {points.length > 1 ? (
+          <Chart
+            label={`${title} over time`}
+            kind="percent"
+            size="small"
+            series={[{ name: title, tone }]}
+            points={points}
+          />
+        ) : (
+          <p className="soft">Its history begins with the next full hour.</p>
+        )}
+      </WithHead>
+    </div>
   );
 }

@@ -1,8 +1,9 @@
 import { type BodyOf, useList } from "../../api/queries.ts";
 import { Facts, Section } from "../../parts/facts.tsx";
+import { LongCode } from "../../parts/long-text.tsx";
 import { useWhyNot } from "../../parts/me.tsx";
 import { NameOf } from "../../parts/name-of.tsx";
-import { Time, useExactTime } from "../../parts/time.tsx";
+import { Instant, Time } from "../../parts/time.tsx";
 import { systemName } from "../../rules/system-name.ts";
 import styles from "./device.module.css";
 import { DeviceTimeline } from "./device-history.tsx";
@@ -30,6 +31,9 @@ export function DeviceOverview({ of, open }: { of: Device; open(tab: "logs" | "h
   );
 }
 
+/** A fact that not every agent reports: nothing without it. */
+const known = (name: string, value: string | null) => (value === null ? [] : ([[name, value]] as const));
+
 function DeviceFacts({ of }: { of: Device }) {
   const addresses = of.reported?.ipAddresses ?? [];
   return (
@@ -41,16 +45,16 @@ function DeviceFacts({ of }: { of: Device }) {
           ["Groups", of.groupIds.length > 0 ? <GroupLinks key="groups" of={of} /> : null],
           ["System", `${systemName(of.os)}, ${of.arch}`],
           ["Agent", of.agentVersion],
-          ["Watchdog", of.watchdogVersion],
-          ["Helper", of.helperVersion],
+          ...known("Watchdog", of.watchdogVersion),
+          ...known("Helper", of.helperVersion),
           ["Agent updates", of.autoUpdateEnabled ? "on" : "held"],
           ["Last seen", <Time key="seen" at={of.lastSeenAt} />],
           ["Last address", of.lastIpAddress],
           ...(addresses.length > 0 ? ([["Own addresses", addresses.join(", ")]] as const) : []),
-          ["Serial number", of.serialNumber],
-          ["Hardware id", of.hardwareId ? <code key="hardware">{of.hardwareId}</code> : null],
+          ...known("Serial number", of.serialNumber),
+          ["Hardware id", of.hardwareId ? <LongCode key="hardware" of={of.hardwareId} what="hardware id" /> : null],
           ["Enrolled", <Time key="made" at={of.createdAt} />],
-          ["Id", <code key="id">{of.id}</code>],
+          ["Id", <LongCode key="id" of={of.id} what="id" />],
         ]}
       />
     </Section>
@@ -59,7 +63,6 @@ function DeviceFacts({ of }: { of: Device }) {
 
 /** The newest messages of the agent that are errors. */
 function LastErrors({ id, onMore }: { id: string; onMore(): void }) {
-  const exact = useExactTime();
   const { rows } = useList("/api/v1/devices/{id}/diagnostic-logs", {
     params: { path: { id }, query: { level: "error" } },
   });
@@ -76,7 +79,7 @@ function LastErrors({ id, onMore }: { id: string; onMore(): void }) {
       <ul className={styles.errors}>
         {rows.slice(0, 5).map((row) => (
           <li key={row.id}>
-            {exact(new Date(row.timestamp))} {row.component}: {row.message}
+            <Instant at={row.timestamp} /> {row.component}: {row.message}
           </li>
         ))}
       </ul>

@@ -4,6 +4,7 @@ import { Section } from "../../parts/facts.tsx";
 import { toRecord } from "../../parts/links.ts";
 import { useWhyNot } from "../../parts/me.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
+import { Sentence } from "../../parts/sentence.tsx";
 import { FailureState, Loading } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
@@ -42,7 +43,10 @@ export function DeviceUpdates({ id, isShort = false }: { id: string; isShort?: b
                 <td className="number">{each.current ?? "not reported"}</td>
                 <td className="number">{each.target ?? "none"}</td>
                 <td>
-                  <Status {...decisionState(each)} /> <span className="soft">{each.detail}</span>
+                  <Status {...decisionState(each)} />{" "}
+                  <span className="soft">
+                    <Sentence of={each.detail} />
+                  </span>
                 </td>
               </tr>
             ))}

@@ -3,6 +3,8 @@ import { Link } from "@tanstack/react-router";
 import { Laptop, Plus } from "lucide-react";
 import { useDeviceChanges } from "../../api/changes.ts";
 import { useGet } from "../../api/queries.ts";
+import { deviceOperations } from "../../operations/devices.tsx";
+import { nextColumn } from "../../operations/operation-buttons.tsx";
 import { asOptions } from "../../parts/filter-bar.tsx";
 import { LabelList } from "../../parts/label-list.tsx";
 import { to, toRecord } from "../../parts/links.ts";
@@ -15,6 +17,7 @@ import type { Column } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 import { systemName } from "../../rules/system-name.ts";
+import type { Me } from "../../rules/why-not.ts";
 import { BulkAll } from "./bulk-all.tsx";
 import { BulkDevices } from "./bulk-devices.tsx";
 
@@ -72,7 +75,7 @@ export function Devices() {
       everyMs={isNotified ? 60_000 : 10_000}
       bulk={(devices, clear) => <BulkDevices devices={devices} onDone={clear} />}
       bulkAll={(matching, clear) => <BulkAll matching={matching} onDone={clear} />}
-      columns={columns({ orgId, change, isEverywhere })}
+      columns={columns({ me, orgId, change, isEverywhere })}
       about={<Online orgId={orgId} />}
       actions={
         <Link {...to("/devices/add", { orgId })} className="button" data-weight="primary">
@@ -104,10 +107,12 @@ function Online({ orgId }: { orgId: string | undefined }) {
 }
 
 function columns({
+  me,
   orgId,
   change,
   isEverywhere,
 }: {
+  me: Me;
   orgId: string | undefined;
   change: ReturnType<typeof useFilters>[1];
   isEverywhere: boolean;
@@ -167,6 +172,7 @@ function columns({
       as: "none",
       cell: ({ labels }) => <LabelList of={labels} />,
     },
+    nextColumn(me, deviceOperations, ({ hostname }) => hostname),
     {
       id: "seen",
       title: "Last seen",

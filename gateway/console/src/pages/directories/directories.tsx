@@ -2,7 +2,7 @@ import type { ItemOf } from "@muster/client";
 import { Link } from "@tanstack/react-router";
 import { directoryOperations } from "../../operations/directories.tsx";
 import { newDirectory } from "../../operations/new-directory.tsx";
-import { actionsColumn, OperationButton } from "../../operations/operation-buttons.tsx";
+import { actionsColumn, nextColumn, OperationButton } from "../../operations/operation-buttons.tsx";
 import { causeColumn } from "../../parts/cause.tsx";
 import { toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
@@ -14,6 +14,7 @@ import type { Column } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 import { directoryHealth, shownHealth } from "../../rules/health.ts";
+import type { Me } from "../../rules/why-not.ts";
 
 /** Directories that say who joins, changes and leaves. */
 export function Directories() {
@@ -32,7 +33,7 @@ export function Directories() {
       everyMs={30_000}
       toneOf={(directory) => shownHealth(directory).tone}
       actions={create}
-      columns={columns(orgId, me.scope !== "organization" && !orgId)}
+      columns={columns(me, orgId, me.scope !== "organization" && !orgId)}
       empty={
         <EmptyState title="No directory yet.">
           <p>
@@ -45,7 +46,7 @@ export function Directories() {
   );
 }
 
-const columns = (orgId: string | undefined, isEverywhere: boolean): Column<ItemOf<"/api/v1/directories">>[] => [
+const columns = (me: Me, orgId: string | undefined, isEverywhere: boolean): Column<ItemOf<"/api/v1/directories">>[] => [
   {
     id: "name",
     title: "Name",
@@ -91,5 +92,6 @@ const columns = (orgId: string | undefined, isEverywhere: boolean): Column<ItemO
     ),
   },
   causeColumn((directory) => (shownHealth(directory).tone === "bad" ? (directory.health?.reason ?? null) : null)),
+  nextColumn(me, directoryOperations, (directory) => directory.name),
   actionsColumn(directoryOperations, (directory) => directory.name),
 ];

@@ -5,12 +5,15 @@ import { HeadOperations } from "../../operations/operation-buttons.tsx";
 import { Facts, Section } from "../../parts/facts.tsx";
 import { toRecord } from "../../parts/links.ts";
 import { CopyButton } from "../../parts/list-head.tsx";
+import { Address } from "../../parts/long-text.tsx";
 import { NameOf } from "../../parts/name-of.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
+import { Status } from "../../parts/status.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
+import { directoryHealth } from "../../rules/health.ts";
 import { DirectoryRequests } from "./directory-requests.tsx";
 import { Mapping } from "./mapping.tsx";
 import { TryMapping } from "./try-mapping.tsx";
@@ -23,11 +26,12 @@ export function DirectoryPage() {
   const directory = useGet("/api/v1/directories/{id}", { params: { path: { id } } }, { everyMs: 15_000 });
   if (!directory.data) return <RecordState title="Directory" of={directory} />;
   const { data } = directory;
+  const health = directoryHealth(data);
   return (
     <>
       <PageTitle
         title={data.name}
-        status={data.status}
+        status={<Status of={health.word} tone={health.tone} />}
         sub={
           <span>
             {data.orgId ? <NameOf id={data.orgId} /> : "The partner's own"} · last request{" "}
@@ -52,7 +56,7 @@ function Connection({ of: { scimUrl, providerId, defaultRoleId, tokens, lastCycl
       <Facts
         of={[
           ["Health", health?.reason],
-          ["SCIM address", <code key="url">{scimUrl}</code>],
+          ["SCIM address", <Address key="url" of={scimUrl} />],
           [
             "People sign in through",
             providerId ? (

@@ -1,10 +1,11 @@
 import type { ItemOf } from "@muster/client";
 import { keyOperations } from "../../operations/keys.tsx";
 import { newKey } from "../../operations/new-key.tsx";
-import { actionsColumn, OperationButton } from "../../operations/operation-buttons.tsx";
+import { actionsColumn, nextColumn, OperationButton } from "../../operations/operation-buttons.tsx";
 import { EndsAt } from "../../parts/ends-at.tsx";
 import { asOptions } from "../../parts/filter-bar.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
+import { useMe } from "../../parts/me.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
@@ -12,11 +13,13 @@ import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 import { keyDays } from "../../rules/ending.ts";
 import { keyHealth } from "../../rules/health.ts";
+import type { Me } from "../../rules/why-not.ts";
 
 type Key = ItemOf<"/api/v1/api-keys">;
 
 /** API keys that are visible to the user. */
 export function Keys() {
+  const me = useMe();
   const [{ orgId }] = useFilters();
   const create = <OperationButton of={{ orgId }} operation={newKey} />;
   return (
@@ -37,7 +40,7 @@ export function Keys() {
       ]}
       toneOf={(key) => keyHealth(key, new Date()).tone}
       actions={create}
-      columns={columns}
+      columns={columns(me)}
       empty={
         <EmptyState title="No API key yet.">
           <p>Programs call the API with a key that has the scopes they need.</p>
@@ -48,9 +51,9 @@ export function Keys() {
   );
 }
 
-const columns: Column<Key>[] = [
+const columns = (me: Me): Column<Key>[] => [
   { id: "name", title: "Name", cell: ({ name }) => name },
-  { id: "prefix", title: "Begins with", width: "10rem", cell: ({ keyPrefix }) => <code>{keyPrefix}</code> },
+  { id: "prefix", title: "Begins with", width: "8.5rem", cell: ({ keyPrefix }) => <code>{keyPrefix}</code> },
   { id: "scopes", title: "Scopes", as: "note", cell: ({ scopes }) => scopes.join(", ") },
   {
     id: "status",
@@ -77,5 +80,6 @@ const columns: Column<Key>[] = [
     cell: ({ status, expiresAt }) =>
       status === "active" ? <EndsAt at={expiresAt} days={keyDays} /> : <Time at={expiresAt} />,
   },
+  nextColumn(me, keyOperations, (key) => key.name),
   actionsColumn(keyOperations, (key) => key.name),
 ];

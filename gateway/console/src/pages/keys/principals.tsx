@@ -23,7 +23,14 @@ export function Principals() {
       actions={create}
       columns={[
         { id: "name", title: "Name", cell: ({ name }) => name },
-        { id: "status", title: "Status", width: "9.5rem", as: "state", cell: ({ status }) => <Status of={status} /> },
+        {
+          id: "status",
+          title: "Status",
+          width: "9.5rem",
+          as: "state",
+          isUsual: ({ status }) => status === "active",
+          cell: ({ status }) => <Status of={status} />,
+        },
         { id: "scopes", title: "Scopes", as: "note", cell: ({ scopes }) => scopes.join(", ") },
         {
           id: "key",

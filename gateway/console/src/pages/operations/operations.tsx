@@ -5,6 +5,7 @@ import { PageTitle } from "../../parts/page-title.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { FailureState, Loading, NotAllowed } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
+import { useShortTime } from "../../parts/time.tsx";
 import { waiting as durationOf } from "../../rules/failure-sentence.ts";
 
 const waiting = (count: number, oldest: number) =>
@@ -16,6 +17,7 @@ const waiting = (count: number, oldest: number) =>
 export function Operations() {
   const why = useWhyNot("GET /api/v1/platform/status");
   const status = useGet("/api/v1/platform/status", {}, { everyMs: 10_000, enabled: why === null });
+  const short = useShortTime();
   const services = status.data?.services ?? [];
   const isWell = services.every((each) => each.status === "ok");
   const deadLetterCount = services.reduce((sum, { deadLetters }) => sum + (deadLetters ?? 0), 0);
@@ -32,7 +34,7 @@ export function Operations() {
               of={[
                 ["State", <Status key="status" of={isWell ? "ok" : "degraded"} />],
                 ["Version", status.data.version],
-                ["As of", new Date(status.dataUpdatedAt).toLocaleTimeString()],
+                ["As of", short(new Date(status.dataUpdatedAt))],
               ]}
             />
           </Section>

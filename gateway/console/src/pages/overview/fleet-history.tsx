@@ -1,10 +1,10 @@
 import { useState } from "react";
 import { useGet } from "../../api/queries.ts";
 import { Chart } from "../../parts/chart.tsx";
+import { HeadTools } from "../../parts/head-tools.tsx";
 import { Spans } from "../../parts/spans.tsx";
 import { FailureState, Loading } from "../../parts/states.tsx";
 import { deepestDip } from "../../rules/dip.ts";
-import styles from "./overview.module.css";
 
 const spans = [
   { value: "24", title: "24 h", step: "15m" },
@@ -45,9 +45,9 @@ export function FleetHistory({ orgId }: { orgId: string | undefined }) {
     : undefined;
   return (
     <>
-      <div className={styles.span}>
+      <HeadTools>
         <Spans label="Time of the fleet" of={spans} chosen={hours} choose={setHours} />
-      </div>
+      </HeadTools>
       {error ? <FailureState failure={error.failure} onRetry={() => void refetch()} /> : null}
       {!data && !error ? <Loading what="Loading the fleet over time" /> : null}
       {data && points.length < 2 ? (

@@ -1,11 +1,10 @@
 import { Link } from "@tanstack/react-router";
 import { CircleAlert, CircleCheck, Clock, Laptop, type LucideIcon, TriangleAlert } from "lucide-react";
-import { useState } from "react";
+import { useState, useSyncExternalStore } from "react";
 import { NameOf } from "../../parts/name-of.tsx";
-import { useExactTime } from "../../parts/time.tsx";
+import { Sentence } from "../../parts/sentence.tsx";
 import type { Needed } from "../../parts/use-attention.ts";
 import { useLastAnswer } from "../../parts/webhook-cause.tsx";
-import { withInstants } from "../../rules/api-sentence.ts";
 import styles from "./overview.module.css";
 
 const icons: Readonly<Record<string, LucideIcon>> = {
@@ -14,8 +13,18 @@ const icons: Readonly<Record<string, LucideIcon>> = {
   api_key: Clock,
   device: Laptop,
 };
-/** Of those, what is shown at first: on a phone the fleet is to be seen below. */
-const atFirst = matchMedia("(width < 48rem)").matches ? 3 : 5;
+const phone = matchMedia("(width < 48rem)");
+
+/** How many are shown at first: the fleet is to be seen below them. */
+function useAtFirst(): number {
+  return useSyncExternalStore(
+    (listener) => {
+      phone.addEventListener("change", listener);
+      return () => phone.removeEventListener("change", listener);
+    },
+    () => (phone.matches ? 2 : 4),
+  );
+}
 
 /** What the receiver of a failing webhook answers, before how often. */
 function LastAnswer({ of }: { of: string }) {
@@ -34,9 +43,10 @@ type NeedsProps = {
 
 /** What needs attention, the worst first, each with its one next step. */
 export function Needs({ of, unknownKinds, cutKinds, isEverywhere }: NeedsProps) {
-  const exact = useExactTime();
   const [isWhole, showAll] = useState(false);
-  const shown = isWhole ? of : of.slice(0, atFirst);
+  const atFirst = useAtFirst();
+  // A line for one more would need as much room as that one.
+  const shown = isWhole || of.length === atFirst + 1 ? of : of.slice(0, atFirst);
   return (
     <ul className={styles.needs} aria-label="What needs attention">
       {of.length === 0 && unknownKinds.length === 0 ? (
@@ -60,7 +70,7 @@ export function Needs({ of, unknownKinds, cutKinds, isEverywhere }: NeedsProps) 
                   </>
                 ) : null}
                 {kind === "webhook" && record ? <LastAnswer of={record.id} /> : null}
-                {withInstants(sentence, exact)}
+                <Sentence of={sentence} />
               </span>
             </p>
             <Link to={pathname} search={Object.fromEntries(searchParams)} className="button">

@@ -27,7 +27,14 @@ export function Partners() {
           cell: ({ id, name }) => <Link {...toRecord("/partners/$id", { id })}>{name}</Link>,
         },
         { id: "slug", title: "Slug", as: "note", cell: ({ slug }) => slug },
-        { id: "status", title: "Status", width: "9.5rem", as: "state", cell: ({ status }) => <Status of={status} /> },
+        {
+          id: "status",
+          title: "Status",
+          width: "9.5rem",
+          as: "state",
+          isUsual: ({ status }) => status === "active",
+          cell: ({ status }) => <Status of={status} />,
+        },
         { id: "type", title: "Type", width: "8rem", cell: ({ type }) => type },
         { id: "plan", title: "Plan", width: "8rem", isMinor: true, cell: ({ plan }) => plan },
         {

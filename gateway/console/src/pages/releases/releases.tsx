@@ -2,15 +2,17 @@ import type { ItemOf } from "@muster/client";
 import { Link } from "@tanstack/react-router";
 import { useGet } from "../../api/queries.ts";
 import { anywhere } from "../../operations/chosen.tsx";
-import { actionsColumn, OperationButton } from "../../operations/operation-buttons.tsx";
+import { actionsColumn, nextColumn, OperationButton } from "../../operations/operation-buttons.tsx";
 import { publishVersion } from "../../operations/publish-version.tsx";
 import { releaseOperations } from "../../operations/releases.tsx";
+import { rolloutOperations } from "../../operations/rollouts.tsx";
 import { newRollout } from "../../operations/settings.tsx";
 import { syncVersion } from "../../operations/sync-version.tsx";
 import { causeColumn } from "../../parts/cause.tsx";
 import { asOptions } from "../../parts/filter-bar.tsx";
 import { toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
+import { useMe } from "../../parts/me.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
@@ -128,6 +130,7 @@ const kinds = [
 
 /** Rollouts, newest first. */
 export function Rollouts() {
+  const me = useMe();
   const create = <OperationButton of={anywhere} operation={newRollout} />;
   return (
     <ListPage
@@ -161,12 +164,20 @@ export function Rollouts() {
           as: "state",
           cell: (rollout) => <RolloutStatus of={rollout} />,
         },
-        { id: "share", title: "Share", width: "6rem", as: "end", cell: ({ percent }) => `${percent} %` },
+        {
+          id: "share",
+          title: "Share",
+          width: "6rem",
+          as: "end",
+          isUsual: ({ percent }) => percent === 100,
+          cell: ({ percent }) => `${percent} %`,
+        },
         {
           id: "inFlight",
           title: "In flight",
           width: "7rem",
           isMinor: true,
+          isUsual: ({ inFlight }) => inFlight === 0,
           cell: ({ inFlight }) => inFlight.toLocaleString(),
         },
         {
@@ -180,6 +191,7 @@ export function Rollouts() {
         causeColumn<Rollout>((rollout) =>
           rolloutHealth(rollout).tone === "bad" ? (rollout.haltedParts[0]?.reason ?? rollout.reason) : null,
         ),
+        nextColumn(me, rolloutOperations, ({ component, version }) => `${component} ${version}`),
       ]}
       toneOf={(rollout) => rolloutHealth(rollout).tone}
       empty={

@@ -7,9 +7,9 @@ import { Facts, Section } from "../../parts/facts.tsx";
 import { NameOf } from "../../parts/name-of.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
-import { Time, useExactTime } from "../../parts/time.tsx";
+import { Sentence } from "../../parts/sentence.tsx";
+import { Time } from "../../parts/time.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
-import { withInstants } from "../../rules/api-sentence.ts";
 import { wavesOf } from "../../rules/waves.ts";
 import styles from "./rollout.module.css";
 import { FailureBars, Waves } from "./rollout-bars.tsx";
@@ -80,7 +80,6 @@ export function RolloutPage() {
 
 /** Where it halted, and why. */
 function Halts({ of: { state, reason: newest, haltedParts } }: { of: Rollout }) {
-  const exact = useExactTime();
   // While parts alone are halted, the newest reason is that of one of them.
   const reason = state === "halted" || haltedParts.length === 0 ? newest : null;
   if (!reason && haltedParts.length === 0) return null;
@@ -90,7 +89,10 @@ function Halts({ of: { state, reason: newest, haltedParts } }: { of: Rollout }) 
         <li>
           <CircleAlert size={17} aria-hidden />
           <p>
-            <b>Halted.</b> <span className="soft">{withInstants(reason, exact)}</span>
+            <b>Halted.</b>{" "}
+            <span className="soft">
+              <Sentence of={reason} />
+            </span>
           </p>
         </li>
       ) : null}
@@ -101,7 +103,9 @@ function Halts({ of: { state, reason: newest, haltedParts } }: { of: Rollout }) 
             <b>
               {platform ?? (orgId ? <NameOf id={orgId} /> : "A part")} was halted <Time at={haltedAt} />.
             </b>{" "}
-            <span className="soft">{withInstants(why, exact)}</span>
+            <span className="soft">
+              <Sentence of={why} />
+            </span>
           </p>
         </li>
       ))}
@@ -117,7 +121,9 @@ const RolloutFacts = ({ of: rollout }: { of: Rollout }) => (
         ["Updated", rollout.succeeded.toLocaleString()],
         [
           "Failed",
-          `${rollout.failed.toLocaleString()} (${rollout.failuresBeforeResume.toLocaleString()} no longer count)`,
+          rollout.failuresBeforeResume === 0
+            ? rollout.failed.toLocaleString()
+            : `${rollout.failed.toLocaleString()} (${rollout.failuresBeforeResume.toLocaleString()} no longer count)`,
         ],
         ["Halts after", `${rollout.haltAfterFailures.toLocaleString()} failures, or ${rollout.haltPercent} %`],
         ["Offers left now", rollout.budget.toLocaleString()],

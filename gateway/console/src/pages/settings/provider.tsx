@@ -3,6 +3,7 @@ import { HeadOperations } from "../../operations/operation-buttons.tsx";
 import { providerOperations } from "../../operations/providers.tsx";
 import { Facts, Section } from "../../parts/facts.tsx";
 import { CopyButton } from "../../parts/list-head.tsx";
+import { Address } from "../../parts/long-text.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
@@ -48,7 +49,7 @@ export function ProviderPage() {
                   <code>{value}</code>
                 </td>
                 <td>
-                  <CopyButton what={what.toLowerCase()} text={() => value} />
+                  <CopyButton what={what.toLowerCase()} text={() => value} isSmall />
                 </td>
               </tr>
             ),
@@ -63,13 +64,14 @@ export function ProviderPage() {
 }
 
 function ProviderFacts({ data, when }: { data: Provider; when: string | null }) {
+  const issuer = data.issuer ?? data.samlEntityId;
   return (
     <Section title="Facts">
       <Facts
         of={[
           ["Health", data.health?.reason],
           ["Protocol", data.type === "saml" ? "SAML 2.0" : "OpenID Connect"],
-          ["Issuer", data.issuer ?? data.samlEntityId],
+          ["Issuer", issuer ? <Address key="issuer" of={issuer} /> : null],
           ...(data.type === "oidc"
             ? ([
                 ["Client id", data.clientId],
@@ -77,7 +79,7 @@ function ProviderFacts({ data, when }: { data: Provider; when: string | null }) 
                 ["Scopes", data.scopes],
               ] as const)
             : ([
-                ["Metadata address", data.samlMetadataUrl],
+                ["Metadata address", data.samlMetadataUrl ? <Address key="url" of={data.samlMetadataUrl} /> : null],
                 ["Metadata read", <Time key="read" at={data.samlMetadataAt} />],
                 ["Reading failed", data.samlMetadataError],
               ] as const)),

@@ -40,7 +40,13 @@ export function Sites() {
           cell: ({ id, orgId: owner }) => <DeviceCounts of={{ orgId: owner, siteId: id }} />,
         },
         { id: "zone", title: "Time zone", width: "11rem", as: "note", cell: ({ timezone }) => timezone },
-        { id: "labels", title: "Labels", as: "note", cell: ({ labels }) => <LabelList of={labels} /> },
+        {
+          id: "labels",
+          title: "Labels",
+          as: "note",
+          isUsual: ({ labels }) => Object.keys(labels).length === 0,
+          cell: ({ labels }) => <LabelList of={labels} />,
+        },
         {
           id: "made",
           title: "Created",

@@ -1,6 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { inviteUser } from "../../operations/invite-user.tsx";
-import { OperationButton, RowOperations } from "../../operations/operation-buttons.tsx";
+import { nextColumn, OperationButton, RowOperations } from "../../operations/operation-buttons.tsx";
 import { userOperations } from "../../operations/users.tsx";
 import { asOptions } from "../../parts/filter-bar.tsx";
 import { toRecord } from "../../parts/links.ts";
@@ -39,12 +39,20 @@ export function Users() {
         },
         { id: "email", title: "E-mail", as: "note", cell: ({ email }) => email },
         { id: "role", title: "Role", width: "11rem", cell: ({ role }) => role },
-        { id: "status", title: "Status", width: "9.5rem", as: "state", cell: ({ status }) => <Status of={status} /> },
+        {
+          id: "status",
+          title: "Status",
+          width: "9.5rem",
+          as: "state",
+          isUsual: ({ status }) => status === "active",
+          cell: ({ status }) => <Status of={status} />,
+        },
         {
           id: "mfa",
           title: "Second factor",
           width: "8rem",
           isMinor: true,
+          isUsual: ({ mfaEnabled }) => mfaEnabled,
           cell: ({ mfaEnabled, status }) =>
             mfaEnabled ? "yes" : <span className={status === "active" ? "warn" : undefined}>no</span>,
         },
@@ -55,6 +63,7 @@ export function Users() {
           as: "end",
           cell: ({ lastLoginAt }) => <Time at={lastLoginAt} />,
         },
+        nextColumn(me, userOperations, ({ name }) => name),
         {
           id: "actions",
           title: "Actions",

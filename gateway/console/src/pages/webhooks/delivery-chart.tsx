@@ -2,13 +2,14 @@ import { useState } from "react";
 import { useGet } from "../../api/queries.ts";
 import { Chart } from "../../parts/chart.tsx";
 import { Section } from "../../parts/facts.tsx";
+import { Spans } from "../../parts/spans.tsx";
 import { FailureState, Loading } from "../../parts/states.tsx";
 import { Instant } from "../../parts/time.tsx";
 
 const spans = [
-  ["1", "the last hour"],
-  ["24", "the last day"],
-  ["168", "the last week"],
+  { value: "1", title: "1 h" },
+  { value: "24", title: "24 h" },
+  { value: "168", title: "7 days" },
 ] as const;
 
 const series = [
@@ -29,18 +30,7 @@ export function DeliveryChart({ id }: { id: string }) {
   return (
     <Section
       title="Outcomes of deliveries"
-      action={
-        <label>
-          Time{" "}
-          <select value={hours} onChange={({ target }) => setHours(target.value)}>
-            {spans.map(([value, title]) => (
-              <option key={value} value={value}>
-                {title}
-              </option>
-            ))}
-          </select>
-        </label>
-      }
+      action={<Spans label="Time of the deliveries" of={spans} chosen={hours} choose={setHours} />}
     >
       {error ? <FailureState failure={error.failure} onRetry={() => void refetch()} /> : null}
       {!data && !error ? <Loading what="Loading the counts" /> : null}

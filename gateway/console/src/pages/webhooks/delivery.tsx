@@ -5,6 +5,7 @@ import { HeadOperations } from "../../operations/operation-buttons.tsx";
 import { AttemptsTable } from "../../parts/delivery-tables.tsx";
 import { Facts, Json, Section } from "../../parts/facts.tsx";
 import { toRecord } from "../../parts/links.ts";
+import { LongCode } from "../../parts/long-text.tsx";
 import { NameOf } from "../../parts/name-of.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
@@ -37,7 +38,7 @@ export function DeliveryPage() {
             ["Error", data.errorMessage],
             ["Source", data.source === null ? null : { platform: "Muster", api: "Posted by a caller" }[data.source]],
             ["Posted by", data.postedBy ? <NameOf key="by" id={data.postedBy.id} /> : null],
-            ["Id", <code key="id">{data.id}</code>],
+            ["Id", <LongCode key="id" of={data.id} what="id" />],
           ]}
         />
       </Section>

@@ -3,6 +3,7 @@ import { type BodyOf, useGet } from "../../api/queries.ts";
 import { HeadOperations } from "../../operations/operation-buttons.tsx";
 import { webhookOperations } from "../../operations/webhooks.tsx";
 import { Facts, Section } from "../../parts/facts.tsx";
+import { Address } from "../../parts/long-text.tsx";
 import { useWhyNot } from "../../parts/me.tsx";
 import { NameOf } from "../../parts/name-of.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
@@ -110,7 +111,7 @@ function Endpoint({ of: data }: { of: Webhook }) {
     <Section title="Endpoint">
       <Facts
         of={[
-          ["Address", data.url],
+          ["Address", <Address key="url" of={data.url} />],
           ["Health", <Status key="health" of={health.status} />],
           ["Circuit breaker", <Status key="breaker" of={health.breaker} />],
           ["Failures in a row", String(health.consecutiveFailures)],

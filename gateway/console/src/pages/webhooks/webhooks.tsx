@@ -1,7 +1,7 @@
 import type { ItemOf } from "@muster/client";
 import { Link } from "@tanstack/react-router";
 import { newWebhook } from "../../operations/new-webhook.tsx";
-import { actionsColumn, OperationButton } from "../../operations/operation-buttons.tsx";
+import { actionsColumn, nextColumn, OperationButton } from "../../operations/operation-buttons.tsx";
 import { webhookOperations } from "../../operations/webhooks.tsx";
 import { toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
@@ -14,6 +14,7 @@ import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 import { WebhookCause } from "../../parts/webhook-cause.tsx";
 import { shownHealth } from "../../rules/health.ts";
+import type { Me } from "../../rules/why-not.ts";
 
 /** The webhooks of an organization, or of all that are visible to the user. */
 export function Webhooks() {
@@ -38,7 +39,7 @@ export function Webhooks() {
       everyMs={10_000}
       toneOf={(webhook) => shownHealth(webhook).tone}
       actions={create}
-      columns={columns(orgId, isEverywhere)}
+      columns={columns(me, orgId, isEverywhere)}
       empty={
         <EmptyState title="No webhook yet.">
           <p>A webhook notifies another system, over HTTPS, of events here.</p>
@@ -51,7 +52,7 @@ export function Webhooks() {
 
 const isFailing = (webhook: ItemOf<"/api/v1/webhooks">) => shownHealth(webhook).tone === "bad";
 
-const columns = (orgId: string | undefined, isEverywhere: boolean): Column<ItemOf<"/api/v1/webhooks">>[] => [
+const columns = (me: Me, orgId: string | undefined, isEverywhere: boolean): Column<ItemOf<"/api/v1/webhooks">>[] => [
   {
     id: "name",
     title: "Name",
@@ -102,5 +103,6 @@ const columns = (orgId: string | undefined, isEverywhere: boolean): Column<ItemO
     as: "end",
     cell: ({ lastDeliveryAt }) => <Time at={lastDeliveryAt} />,
   },
+  nextColumn(me, webhookOperations, (webhook) => webhook.name),
   actionsColumn(webhookOperations, (webhook) => webhook.name),
 ];
