@@ -1,5 +1,5 @@
-// What people of the example fleet did in a fortnight, as rows of the audit trail. Services hand these rows to the sealer
-// through their outboxes; so do the ones here, with the time that they had.
+// What people of the example fleet did in a fortnight, as rows of the audit trail. Services hand such rows to the
+// sealer through their outboxes; so do the ones here, with the time that they had.
 import { createHash } from "node:crypto";
 import { auditEvent } from "@muster/service";
 import { percentOf } from "./example-fleet.mjs";

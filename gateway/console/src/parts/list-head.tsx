@@ -63,18 +63,10 @@ export function ListHead(props: ListHeadProps) {
       <PageTitle
         title={title}
         sub={
-          total === null ? (
-            // The line keeps its height until the rows are counted.
-            (about ?? <span>&nbsp;</span>)
-          ) : (
-            <>
-              <span className="number">
-                {isEstimate ? "about " : ""}
-                {counted(total, noun)}
-              </span>
-              {about}
-            </>
-          )
+          <>
+            <span className="number">{countText(total, noun, isEstimate)}</span>
+            {about}
+          </>
         }
         actions={
           <>
@@ -114,6 +106,10 @@ export function ListHead(props: ListHeadProps) {
     </>
   );
 }
+
+/** How many rows there are; a space while they are counted, so that the line keeps its height. */
+const countText = (total: number | null, noun: string, isEstimate: boolean) =>
+  total === null ? "\u00a0" : `${isEstimate ? "about " : ""}${counted(total, noun)}`;
 
 function ShownText({ text, onDone }: { text: string; onDone(): void }) {
   const field = useRef<HTMLInputElement>(null);

@@ -138,6 +138,16 @@ function tickText(seconds: number, step: number, timeZone: string): string {
   return new Intl.DateTimeFormat("en", { ...parts, timeZone }).format(new Date(seconds * 1_000));
 }
 
+/** What is drawn: the instants, then the sums of the series from all of them down to the first. */
+function columnsOf(all: readonly Point[], series: number, kind: PlotProps["kind"]): uPlot.AlignedData {
+  const [x = [], ...sums] = stacked(all, series);
+  // Behind the bar below it, an empty one would show at its edges.
+  const drawn = sums.map((column, at) =>
+    kind === "bars" ? column.map((sum, index) => (all[index]?.values[at] ? sum : null)) : column,
+  );
+  return [x, ...drawn.reverse()];
+}
+
 /** The chart itself, once it is loaded. */
 export default function Plot({ label, describedBy, series, points, kind, size, mark }: PlotProps) {
   const element = useRef<HTMLDivElement>(null);
@@ -151,14 +161,7 @@ export default function Plot({ label, describedBy, series, points, kind, size, m
   latest.current = points;
   const markIndex = useRef<number | undefined>(undefined);
   markIndex.current = mark?.index;
-  const dataOf = (all: readonly Point[]) => {
-    const [x = [], ...sums] = stacked(all, series.length);
-    // Behind the bar below it, an empty one would show at its edges.
-    const drawn = sums.map((column, at) =>
-      kind === "bars" ? column.map((sum, index) => (all[index]?.values[at] ? sum : null)) : column,
-    );
-    return [x, ...drawn.reverse()] as uPlot.AlignedData;
-  };
+  const dataOf = (all: readonly Point[]) => columnsOf(all, series.length, kind);
   const names = series.map(({ name, tone }) => `${name} ${tone}`).join();
   // biome-ignore lint/correctness/useExhaustiveDependencies: made again for what it cannot change
   useEffect(() => {

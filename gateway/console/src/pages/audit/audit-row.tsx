@@ -85,24 +85,31 @@ export function AuditRow() {
       <Section title="Details">
         <Json value={data.details} label="Details of the row" />
       </Section>
-      <Section title="Seal">
-        <Facts
-          of={[
-            ["Position in its chain", `#${data.seq.toLocaleString()}`],
-            ["Checksum", <LongCode key="sum" of={data.checksum} what="checksum" />],
-            [
-              "Previous checksum",
-              data.prevChecksum === null ? (
-                "the earliest row that is kept"
-              ) : (
-                <LongCode key="prev" of={data.prevChecksum} what="previous checksum" />
-              ),
-            ],
-          ]}
-        />
-        {data.orgId ? <Verification orgId={data.orgId} seq={data.seq} /> : null}
-      </Section>
+      <Seal of={data} />
     </>
+  );
+}
+
+/** Its position in the chain, and what links it to the row before. */
+function Seal({ of: row }: { of: BodyOf<"/api/v1/audit-logs/logs/{id}"> }) {
+  return (
+    <Section title="Seal">
+      <Facts
+        of={[
+          ["Position in its chain", `#${row.seq.toLocaleString()}`],
+          ["Checksum", <LongCode key="sum" of={row.checksum} what="checksum" />],
+          [
+            "Previous checksum",
+            row.prevChecksum === null ? (
+              "the earliest row that is kept"
+            ) : (
+              <LongCode key="prev" of={row.prevChecksum} what="previous checksum" />
+            ),
+          ],
+        ]}
+      />
+      {row.orgId ? <Verification orgId={row.orgId} seq={row.seq} /> : null}
+    </Section>
   );
 }
 

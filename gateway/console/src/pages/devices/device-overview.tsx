@@ -32,7 +32,7 @@ export function DeviceOverview({ of, open }: { of: Device; open(tab: "logs" | "h
 }
 
 /** A fact that not every agent reports: nothing without it. */
-const known = (name: string, value: string | null) => (value === null ? [] : ([[name, value]] as const));
+const reportedFact = (name: string, value: string | null) => (value === null ? [] : ([[name, value]] as const));
 
 function DeviceFacts({ of }: { of: Device }) {
   const addresses = of.reported?.ipAddresses ?? [];
@@ -45,13 +45,13 @@ function DeviceFacts({ of }: { of: Device }) {
           ["Groups", of.groupIds.length > 0 ? <GroupLinks key="groups" of={of} /> : null],
           ["System", `${systemName(of.os)}, ${of.arch}`],
           ["Agent", of.agentVersion],
-          ...known("Watchdog", of.watchdogVersion),
-          ...known("Helper", of.helperVersion),
+          ...reportedFact("Watchdog", of.watchdogVersion),
+          ...reportedFact("Helper", of.helperVersion),
           ["Agent updates", of.autoUpdateEnabled ? "on" : "held"],
           ["Last seen", <Time key="seen" at={of.lastSeenAt} />],
           ["Last address", of.lastIpAddress],
           ...(addresses.length > 0 ? ([["Own addresses", addresses.join(", ")]] as const) : []),
-          ...known("Serial number", of.serialNumber),
+          ...reportedFact("Serial number", of.serialNumber),
           ["Hardware id", of.hardwareId ? <LongCode key="hardware" of={of.hardwareId} what="hardware id" /> : null],
           ["Enrolled", <Time key="made" at={of.createdAt} />],
           ["Id", <LongCode key="id" of={of.id} what="id" />],
