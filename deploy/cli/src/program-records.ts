@@ -62,12 +62,12 @@ export function addKeys(parent: Command, io: Io) {
   add(
     keys,
     "rotate",
-    "replace the secret of a key; the new one is shown once",
+    "replace the secret of a key or a webhook; the new one is shown",
     "muster keys rotate ID --grace 300 --json | jq -r .key",
   )
     .argument("<id>")
-    .option("--kind <kind>", "what the id names: api, principal or enrollment", "api")
-    .option("--grace <seconds>", "how long the old secret of an API key goes on")
+    .option("--kind <kind>", "what the id names: api, principal, enrollment or webhook", "api")
+    .option("--grace <seconds>", "how long the old secret of an API key or a webhook goes on")
     .action((id: string, _options, command: Command) => rotate(io, id, all<RotateOptions>(command)));
   add(
     keys,

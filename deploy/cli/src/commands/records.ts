@@ -177,19 +177,26 @@ const rotations: Readonly<Record<string, string>> = {
   api: "/api/v1/api-keys/{id}/rotate",
   principal: "/api/v1/service-principals/{id}/rotate",
   enrollment: "/api/v1/enrollment-keys/{id}/rotate",
+  webhook: "/api/v1/webhooks/{id}/rotate-secret",
 };
+/** Kinds whose old secret may go on for a while. */
+const withGrace = ["api", "webhook"];
 
 export type RotateOptions = Globals & { kind: string; grace?: string };
 
-/** Replaces the secret of a key; the new one is in what is shown, this once. */
+/** Replaces the secret of a key or webhook; the new one is in what is shown, this once. */
 export async function rotate(io: Io, id: string, options: RotateOptions): Promise<void> {
   if (!Object.hasOwn(rotations, options.kind))
     throw wrongUsage(`--kind is one of ${Object.keys(rotations).join(", ")}`);
   const graceSeconds = options.grace === undefined ? null : Number(options.grace);
-  if (graceSeconds !== null && options.kind !== "api") throw wrongUsage("--grace is for API keys only");
+  if (graceSeconds !== null && !withGrace.includes(options.kind)) {
+    throw wrongUsage("--grace is for API keys and webhooks only");
+  }
   const body = graceSeconds === null ? {} : { graceSeconds };
   const path = rotations[options.kind] ?? "";
   const record = await call(connect(io, options).muster, "POST", path, { params: { path: { id } }, body });
   show(io, options, record);
-  if (!options.json) io.stderr.write("Store this key now: it cannot be shown again.\n");
+  const what =
+    options.kind === "webhook" ? "secret: its receivers verify with it" : "key now: it cannot be shown again";
+  if (!options.json) io.stderr.write(`Store this ${what}.\n`);
 }
