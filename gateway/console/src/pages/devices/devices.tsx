@@ -27,9 +27,24 @@ const statuses = [
 ] as const;
 
 /** All devices that the user may see, newest first. */
+/** Filters that leave some of an organization's devices out. */
+const narrowing = [
+  "siteId",
+  "groupId",
+  "status",
+  "os",
+  "agentVersion",
+  "label",
+  "seenBefore",
+  "enrollmentKeyId",
+  "updateState",
+  "search",
+] as const;
+
 export function Devices() {
   const me = useMe();
-  const [{ orgId }, change] = useFilters();
+  const [filters, change] = useFilters();
+  const { orgId } = filters;
   const isNotified = useDeviceChanges(orgId);
   const isEverywhere = me.scope !== "organization" && orgId === undefined;
   const sites = useGet(
@@ -43,20 +58,7 @@ export function Devices() {
       title="Devices"
       section="devices"
       path="/api/v1/devices"
-      filters={[
-        "orgId",
-        "siteId",
-        "groupId",
-        "status",
-        "os",
-        "agentVersion",
-        "label",
-        "seenBefore",
-        "enrollmentKeyId",
-        "updateState",
-        "search",
-        "sort",
-      ]}
+      filters={["orgId", ...narrowing, "sort"]}
       text={{ name: "search", label: "Name, serial, address, customer" }}
       choices={[
         { name: "status", label: "Status", options: statuses },
@@ -76,7 +78,7 @@ export function Devices() {
       bulk={(devices, clear) => <BulkDevices devices={devices} onDone={clear} />}
       bulkAll={(matching, clear) => <BulkAll matching={matching} onDone={clear} />}
       columns={columns({ me, orgId, change, isEverywhere })}
-      about={<Online orgId={orgId} />}
+      about={narrowing.some((name) => filters[name]) ? null : <Online orgId={orgId} />}
       actions={
         <Link {...to("/devices/add", { orgId })} className="button" data-weight="primary">
           <Plus size={15} aria-hidden />

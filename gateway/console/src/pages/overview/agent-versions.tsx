@@ -1,6 +1,6 @@
 import { useQueries } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import type { CSSProperties } from "react";
+import type { CSSProperties, ReactNode } from "react";
 import { api } from "../../api/api.ts";
 import { dataOf, useGet } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
@@ -18,8 +18,8 @@ export function AgentVersions({ orgId }: { orgId: string | undefined }) {
   const target = data?.targets.agent;
   const versions = (data?.data ?? []).map(({ version }) => version);
   const counts = useQueries({
-    queries: versions.map((agentVersion) => {
-      const of = { agentVersion, limit: "1", ...(orgId ? { orgId } : {}) };
+    queries: [...versions.map((agentVersion) => ({ agentVersion })), {}].map((which) => {
+      const of = { ...which, limit: "1", ...(orgId ? { orgId } : {}) };
       return {
         queryKey: ["/api/v1/devices", { query: of }, "count"],
         queryFn: () => dataOf(api.GET("/api/v1/devices", { params: { query: of } })),
@@ -28,7 +28,9 @@ export function AgentVersions({ orgId }: { orgId: string | undefined }) {
     }),
   });
   const shown = versions.map((version, at) => ({ version, count: counts[at]?.data?.pagination.total ?? 0 }));
-  const highest = Math.max(1, ...shown.map(({ count }) => count));
+  const all = counts[versions.length]?.data?.pagination.total ?? 0;
+  const others = Math.max(0, all - shown.reduce((sum, { count }) => sum + count, 0));
+  const highest = Math.max(1, others, ...shown.map(({ count }) => count));
   return (
     <Section
       title="Agent versions"
@@ -41,17 +43,30 @@ export function AgentVersions({ orgId }: { orgId: string | undefined }) {
       ) : null}
       <ul className={styles.bars}>
         {shown.map(({ version, count }) => (
-          <li key={version}>
+          <Bar key={version} share={count / highest} tone={version === target ? "run" : "off"} count={count}>
             <Link {...to("/devices", { orgId, agentVersion: version })} className="number">
               {version}
             </Link>
-            <span className={styles.bar} data-tone={version === target ? "run" : "off"} aria-hidden>
-              <i style={{ "--share": `${(count / highest) * 100}%` } as CSSProperties} />
-            </span>
-            <small className="number">{count.toLocaleString()}</small>
-          </li>
+          </Bar>
         ))}
+        {data && others > 0 ? (
+          <Bar share={others / highest} tone="off" count={others}>
+            <span className="soft">Others</span>
+          </Bar>
+        ) : null}
       </ul>
     </Section>
+  );
+}
+
+function Bar(of: { share: number; tone: "run" | "off"; count: number; children: ReactNode }) {
+  return (
+    <li>
+      {of.children}
+      <span className={styles.bar} data-tone={of.tone} aria-hidden>
+        <i style={{ "--share": `${of.share * 100}%` } as CSSProperties} />
+      </span>
+      <small className="number">{of.count.toLocaleString()}</small>
+    </li>
   );
 }
