@@ -92,8 +92,9 @@ function agent(work) {
       },
     },
     output: "agent.blob",
-    // A small young generation: what an agent makes is short-lived and little.
-    execArgv: ["--max-semi-space-size=1"],
+    // A small heap: what an agent makes is short-lived and little. After a backlog its processes have half of the
+    // memory that they have otherwise (114 for 200 MB).
+    execArgv: ["--max-semi-space-size=1", "--optimize-for-size"],
     work,
     cache,
   };

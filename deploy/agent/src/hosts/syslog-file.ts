@@ -7,7 +7,7 @@ import { fits } from "./journal.ts";
 type Position = { inode: number; offset: number };
 
 const pollMs = 1_000;
-const chunkBytes = 1024 * 1024;
+const chunkBytes = 128 * 1024;
 /** Bytes at the end of a file that live queries read. */
 const tailBytes = 4 * 1024 * 1024;
 
