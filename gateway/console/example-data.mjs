@@ -196,7 +196,18 @@ async function accessOf(call, orgs) {
   await call("POST", "/roles", { orgId, name: "Night shift", description: "May look at devices", permissions });
 }
 
-/** A directory that has sent its people, and a provider whose certificate ends in twelve days. */
+/** Sends a user as a directory does. */
+const provision = (url, token, user) =>
+  fetch(`${url}/api/v1/scim/v2/Users`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/scim+json" },
+    body: JSON.stringify({ schemas: ["urn:ietf:params:scim:schemas:core:2.0:User"], ...user }),
+  });
+
+/**
+ * A directory that has sent its people, one whose requests are refused and one that sent none, and a provider whose
+ * certificate ends in twelve days.
+ */
 async function signInOf(url, call, orgs) {
   const { orgId } = orgs.Globex;
   const { data: roles } = await call("GET", `/roles?orgId=${orgId}`);
@@ -208,20 +219,24 @@ async function signInOf(url, call, orgs) {
     ["Tom", "Okafor"],
   ]) {
     const email = `${givenName}.${familyName}@globex.example`.toLowerCase();
-    await fetch(`${url}/api/v1/scim/v2/Users`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${token}`, "content-type": "application/scim+json" },
-      body: JSON.stringify({
-        schemas: ["urn:ietf:params:scim:schemas:core:2.0:User"],
-        externalId: email,
-        userName: email,
-        active: true,
-        displayName: `${givenName} ${familyName}`,
-        name: { givenName, familyName },
-        emails: [{ primary: true, type: "work", value: email }],
-      }),
+    await provision(url, token, {
+      externalId: email,
+      userName: email,
+      active: true,
+      displayName: `${givenName} ${familyName}`,
+      name: { givenName, familyName },
+      emails: [{ primary: true, type: "work", value: email }],
     });
   }
+  const stores = await call("POST", "/directories", {
+    orgId,
+    name: "Okta of the stores",
+    preset: "okta",
+    defaultRoleId,
+  });
+  // Its mapping has no user name: each of its requests is refused.
+  for (const externalId of ["00u1", "00u2", "00u3"]) await provision(url, stores.token, { externalId, active: true });
+  await call("POST", "/directories", { orgId, name: "Warehouse", preset: "okta", defaultRoleId });
   const subject = ["-subj", "/CN=login.globex.example", "-days", "12"];
   const key = ["-newkey", "rsa:2048", "-nodes", "-keyout", "/dev/null"];
   const pem = execFileSync("openssl", ["req", "-x509", ...key, ...subject], { stdio: ["ignore", "pipe", "ignore"] });
@@ -247,6 +262,8 @@ async function lastChanges(call, orgs, users) {
     () => call("PATCH", `/orgs/sites/${sites.Nagoya}`, { timezone: "Asia/Tokyo", name: "Nagoya" }),
     () => call("PATCH", `/orgs/sites/${sites.Nagoya}/labels`, { labels: { region: "apac", tier: "2" } }),
     () => group(bo, "Warehouse scanners"),
+    // He may not: a refusal.
+    () => call("DELETE", `/orgs/sites/${sites.Nagoya}`, undefined, bo.token).catch(() => null),
     () => ticketing && call("PATCH", `/webhooks/${ticketing.id}`, { name: "Ticketing desk" }, kim.token),
     () => ticketing && call("PATCH", `/webhooks/${ticketing.id}`, { name: "Ticketing" }, kim.token),
   ];

@@ -1,4 +1,5 @@
 import { useMemo } from "react";
+import { ButtonLabel } from "../parts/button-label.tsx";
 import { useMe } from "../parts/me.tsx";
 import { Menu } from "../parts/menu.tsx";
 import type { Column } from "../parts/table.tsx";
@@ -52,7 +53,7 @@ function OneButton<R>({ of, operation }: OneProps<R>) {
       }}
     >
       <operation.icon size={15} aria-hidden />
-      {labelOf(operation)}
+      <ButtonLabel of={labelOf(operation)} />
       {why ? <span className="visually-hidden"> ({why})</span> : null}
     </button>
   );

@@ -45,8 +45,8 @@ export type Column<Row> = {
 };
 
 /**
- * Parts of a phone's card: beside the name `state` and `menu`; in the second line `plain` and, at its end, `end`; below
- * the `cause` of a failure; at last in small letters `note`, and `fact` with its title, and the `next` step. `none` is
+ * Parts of a phone's card: beside the name `state`, the `next` step and `menu`; in the second line `plain` and, at
+ * its end, `end`; below the `cause` of a failure; at last in small letters `note`, and `fact` with its title. `none` is
  * left to the record's page.
  */
 type CardPart = "state" | "menu" | "plain" | "end" | "cause" | "note" | "fact" | "next" | "none";

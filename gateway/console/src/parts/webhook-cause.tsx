@@ -6,12 +6,12 @@ import { useWhyNot } from "./me.tsx";
 /** What the receiver of a failing webhook answered the last time, as a sentence; empty for who may not read it. */
 export function useLastAnswer(id: string): string {
   const mayRead = useWhyNot("GET /api/v1/webhooks/{id}/deliveries") === null;
-  const { data } = useGet(
-    "/api/v1/webhooks/{id}/deliveries",
-    { params: { path: { id }, query: { limit: "5", skipCount: "true" } } },
-    { freshMs: 60_000, enabled: mayRead },
-  );
-  return lastAnswer(data?.data ?? []);
+  // Those that wait are newer, as many as they are, and were not answered.
+  const newestOf = (status: string) => ({ params: { path: { id }, query: { status, limit: "1", skipCount: "true" } } });
+  const options = { freshMs: 60_000, enabled: mayRead };
+  const retrying = useGet("/api/v1/webhooks/{id}/deliveries", newestOf("retrying"), options);
+  const failed = useGet("/api/v1/webhooks/{id}/deliveries", newestOf("failed"), options);
+  return lastAnswer([...(retrying.data?.data ?? []), ...(failed.data?.data ?? [])]);
 }
 
 type WebhookCauseProps = { of: { id: string; health: { reason: string } } };

@@ -191,9 +191,12 @@ inChromium("records in the console", (visit) => {
       await page.getByRole("cell", { name: /^It answers 503\. \d+ attempts in a row failed/ }).waitFor();
       const names = await page.getByRole("table").getByRole("link").allTextContents();
       expect(names).toEqual(["Broken", "Fine"]);
+      await page.getByRole("button", { name: "Review Broken" }).waitFor();
       await visitor.expectAccessibleAtBothWidths();
       await visitor.open("/releases", "Releases");
       await page.getByRole("row", { name: new RegExp(`${rollout.version} .*halted`) }).waitFor();
+      await page.getByRole("button", { name: new RegExp(`^Review .*${rollout.version}$`) }).click();
+      await page.waitForURL(`**/releases/rollouts/${rollout.id}*`);
       await visitor.open("/releases/rollouts?state=halted", "Rollouts");
       const cause = "3 failures. The last: The new version did not stay up, and the one before was restored.";
       await page.getByRole("row", { name: new RegExp(`${rollout.version} .*${cause}`) }).waitFor();

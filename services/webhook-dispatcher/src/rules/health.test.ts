@@ -27,7 +27,12 @@ describe("health", () => {
     [
       { open_seconds: 30, open_until: at(1) },
       "unreachable",
-      "Its deliveries wait until 2026-11-21T12:00:01.000Z, since nearly all attempts of a minute failed.",
+      "Nearly all attempts of a minute failed: deliveries wait until 2026-11-21T12:00:01.000Z.",
+    ],
+    [
+      { open_seconds: 30, open_until: at(1), failed_attempts: 5, failing_since: at(-60) },
+      "unreachable",
+      "5 attempts in a row failed since 2026-11-21T11:59:00.000Z: deliveries wait until 2026-11-21T12:00:01.000Z.",
     ],
     [
       { open_seconds: 30, open_until: at(-1) },

@@ -32,10 +32,11 @@ export function healthOf(facts: HealthFacts, thresholds: HealthThresholds, now: 
   }
   if (facts.open_until !== null && facts.open_until > now) {
     const until = facts.open_until.toISOString();
-    return {
-      status: "unreachable",
-      reason: `Its deliveries wait until ${until}, since nearly all attempts of a minute failed.`,
-    };
+    const failed =
+      attempts >= thresholds.failingAttempts
+        ? `${attempts} attempts in a row failed${since}`
+        : "Nearly all attempts of a minute failed";
+    return { status: "unreachable", reason: `${failed}: deliveries wait until ${until}.` };
   }
   if (attempts >= thresholds.unreachableAttempts) {
     return { status: "unreachable", reason: `${attempts} attempts in a row failed${since}.` };

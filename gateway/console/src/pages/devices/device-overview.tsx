@@ -19,8 +19,8 @@ export function DeviceOverview({ of, open }: { of: Device; open(tab: "logs" | "h
   return (
     <div className={styles.sides}>
       <div>
-        <DeviceMetrics of={of} />
         <DeviceUpdates id={of.id} isShort />
+        <DeviceMetrics of={of} />
         <DeviceTimeline of={of} onMore={() => open("history")} />
       </div>
       <div>

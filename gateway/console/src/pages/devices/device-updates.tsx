@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
-import { useGet } from "../../api/queries.ts";
+import { type BodyOf, useGet } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
-import { toRecord } from "../../parts/links.ts";
+import { to, toRecord } from "../../parts/links.ts";
 import { useWhyNot } from "../../parts/me.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { Sentence } from "../../parts/sentence.tsx";
@@ -10,6 +10,17 @@ import { Status } from "../../parts/status.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
 import { decisionState } from "../../rules/decision-state.ts";
 import { reasonSentence } from "../../rules/reason-sentences.ts";
+
+/** Leads to the rollouts of a program that waits for one of them. */
+function RolloutsOf({ of }: { of: BodyOf<"/api/v1/devices/{id}/update-decision">["components"][number] }) {
+  const isHidden = useWhyNot("GET /api/v1/agent-versions/rollouts") !== null;
+  if (isHidden || decisionState(of).of !== "waits") return null;
+  return (
+    <Link {...to("/releases/rollouts", { component: of.component })}>
+      Rollouts<span className="visually-hidden"> of the {of.component}</span>
+    </Link>
+  );
+}
 
 /** Why the device's programs update or do not; with `isShort` without its earlier updates. */
 export function DeviceUpdates({ id, isShort = false }: { id: string; isShort?: boolean }) {
@@ -46,7 +57,8 @@ export function DeviceUpdates({ id, isShort = false }: { id: string; isShort?: b
                   <Status {...decisionState(each)} />{" "}
                   <span className="soft">
                     <Sentence of={each.detail} />
-                  </span>
+                  </span>{" "}
+                  <RolloutsOf of={each} />
                 </td>
               </tr>
             ))}

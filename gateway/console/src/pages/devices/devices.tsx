@@ -5,6 +5,7 @@ import { useDeviceChanges } from "../../api/changes.ts";
 import { useGet } from "../../api/queries.ts";
 import { deviceOperations } from "../../operations/devices.tsx";
 import { nextColumn } from "../../operations/operation-buttons.tsx";
+import { ButtonLabel } from "../../parts/button-label.tsx";
 import { asOptions } from "../../parts/filter-bar.tsx";
 import { LabelList } from "../../parts/label-list.tsx";
 import { to, toRecord } from "../../parts/links.ts";
@@ -82,7 +83,7 @@ export function Devices() {
       actions={
         <Link {...to("/devices/add", { orgId })} className="button" data-weight="primary">
           <Plus size={15} aria-hidden />
-          Add devices
+          <ButtonLabel of="Add devices" />
         </Link>
       }
       empty={

@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { directoryOperations } from "../../operations/directories.tsx";
 import { newDirectory } from "../../operations/new-directory.tsx";
 import { actionsColumn, nextColumn, OperationButton } from "../../operations/operation-buttons.tsx";
+import { review } from "../../operations/review.ts";
 import { causeColumn } from "../../parts/cause.tsx";
 import { toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
@@ -45,6 +46,15 @@ export function Directories() {
     />
   );
 }
+
+/** Leads to the requests that were refused. */
+const reviewOf = (orgId: string | undefined) =>
+  review<ItemOf<"/api/v1/directories">>({
+    id: "directory.review",
+    needs: "GET /api/v1/directories/{id}",
+    isNext: (directory) => shownHealth(directory).tone === "bad",
+    leads: ({ id }) => toRecord("/settings/directories/$id", { id }, { orgId }),
+  });
 
 const columns = (me: Me, orgId: string | undefined, isEverywhere: boolean): Column<ItemOf<"/api/v1/directories">>[] => [
   {
@@ -92,6 +102,6 @@ const columns = (me: Me, orgId: string | undefined, isEverywhere: boolean): Colu
     ),
   },
   causeColumn((directory) => (shownHealth(directory).tone === "bad" ? (directory.health?.reason ?? null) : null)),
-  nextColumn(me, directoryOperations, (directory) => directory.name),
+  nextColumn(me, [...directoryOperations, reviewOf(orgId)], (directory) => directory.name),
   actionsColumn(directoryOperations, (directory) => directory.name),
 ];

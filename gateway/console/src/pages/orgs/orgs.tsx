@@ -28,6 +28,7 @@ export function Organizations() {
         {
           id: "name",
           title: "Name",
+          width: "24rem",
           cell: ({ id, name }) => <Link {...toRecord("/orgs/$id", { id }, { orgId: id })}>{name}</Link>,
         },
         {
@@ -38,8 +39,15 @@ export function Organizations() {
           isUsual: ({ status }) => status === "active",
           cell: ({ status }) => <Status of={status} />,
         },
-        { id: "devices", title: "Devices", width: "11rem", cell: ({ id }) => <DeviceCounts of={{ orgId: id }} /> },
-        { id: "slug", title: "Slug", as: "note", cell: ({ slug }) => <span className="soft">{slug}</span> },
+        { id: "devices", title: "Devices", cell: ({ id }) => <DeviceCounts of={{ orgId: id }} /> },
+        {
+          id: "slug",
+          title: "Slug",
+          as: "note",
+          // For programs: whoever needs it chooses the column.
+          isUsual: () => true,
+          cell: ({ slug }) => <span className="soft">{slug}</span>,
+        },
         {
           id: "type",
           title: "Type",
@@ -56,7 +64,7 @@ export function Organizations() {
           isUsual: ({ maxDevices }) => maxDevices === null,
           cell: ({ maxDevices }) => maxDevices?.toLocaleString() ?? "unlimited",
         },
-        { id: "made", title: "Created", width: "9rem", as: "end", cell: ({ createdAt }) => <Time at={createdAt} /> },
+        { id: "made", title: "Created", width: "9rem", as: "none", cell: ({ createdAt }) => <Time at={createdAt} /> },
         actionsColumn(organizationOperations, ({ name }) => name),
       ]}
       empty={

@@ -5,6 +5,7 @@ import { anywhere } from "../../operations/chosen.tsx";
 import { actionsColumn, nextColumn, OperationButton } from "../../operations/operation-buttons.tsx";
 import { publishVersion } from "../../operations/publish-version.tsx";
 import { releaseOperations } from "../../operations/releases.tsx";
+import { review } from "../../operations/review.ts";
 import { rolloutOperations } from "../../operations/rollouts.tsx";
 import { newRollout } from "../../operations/settings.tsx";
 import { syncVersion } from "../../operations/sync-version.tsx";
@@ -18,12 +19,14 @@ import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { rolloutHealth, tellingRollout } from "../../rules/rollout-health.ts";
+import type { Me } from "../../rules/why-not.ts";
 import { RolloutStatus } from "./rollout-status.tsx";
 
 const components = asOptions(["agent", "watchdog", "helper"]);
 
 /** Versions of the programs on devices, newest first. */
 export function Releases() {
+  const me = useMe();
   const rollouts = useGet(
     "/api/v1/agent-versions/rollouts",
     { params: { query: { limit: "100", skipCount: "true" } } },
@@ -44,7 +47,7 @@ export function Releases() {
       choices={[{ name: "component", label: "Program", options: components }]}
       everyMs={30_000}
       actions={create}
-      columns={releaseColumns(rollouts.data?.data ?? [])}
+      columns={releaseColumns(me, rollouts.data?.data ?? [])}
       empty={
         <EmptyState title="There is no release yet.">
           <p>A release comes from a configured source, or is published by its signed manifest.</p>
@@ -66,7 +69,25 @@ const rolloutOf = ({ id, promoted }: Release, rollouts: readonly Rollout[]) =>
     ),
   );
 
-const releaseColumns = (rollouts: readonly Rollout[]): Column<Release>[] => [
+/** Leads to the rollout that keeps a version from the devices. */
+const reviewOf = (rollouts: readonly Rollout[]) =>
+  review<Release>({
+    id: "release.review",
+    needs: "GET /api/v1/agent-versions/rollouts/{id}/progress",
+    isNext: (release) => {
+      const rollout = rolloutOf(release, rollouts);
+      return rollout !== null && rolloutHealth(rollout).tone === "bad";
+    },
+    leads: (release) =>
+      toRecord("/releases/rollouts/$id", { id: rolloutOf(release, rollouts)?.id ?? release.rollout.id }),
+  });
+
+const stateOf = ({ promoted, yankedAt }: Release) => {
+  if (yankedAt) return <Status of="yanked" />;
+  return promoted ? "promoted" : <span className="soft">registered</span>;
+};
+
+const releaseColumns = (me: Me, rollouts: readonly Rollout[]): Column<Release>[] => [
   {
     id: "version",
     title: "Version",
@@ -80,7 +101,7 @@ const releaseColumns = (rollouts: readonly Rollout[]): Column<Release>[] => [
     id: "state",
     title: "State",
     width: "9rem",
-    cell: ({ promoted, yankedAt }) => <Status of={yankedAt ? "yanked" : promoted ? "promoted" : "registered"} />,
+    cell: stateOf,
   },
   {
     id: "rollout",
@@ -89,7 +110,7 @@ const releaseColumns = (rollouts: readonly Rollout[]): Column<Release>[] => [
     as: "state",
     cell: (release) => {
       const rollout = rolloutOf(release, rollouts);
-      return rollout ? <RolloutStatus of={rollout} /> : <span className="faint">none</span>;
+      return rollout ? <RolloutStatus of={rollout} /> : null;
     },
   },
   {
@@ -111,9 +132,12 @@ const releaseColumns = (rollouts: readonly Rollout[]): Column<Release>[] => [
     title: "Signed",
     width: "8rem",
     isMinor: true,
+    // Without a signature and trusted all the same, none is expected.
+    isUsual: ({ untrusted }) => !untrusted,
     cell: ({ signed, untrusted }) => (untrusted ? <Status of="not trusted" tone="bad" /> : signed ? "yes" : "no"),
   },
-  { id: "made", title: "Since", width: "9rem", as: "end", cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { id: "made", title: "Since", width: "9rem", as: "fact", cell: ({ createdAt }) => <Time at={createdAt} /> },
+  nextColumn(me, [reviewOf(rollouts)], ({ component, version }) => `${component} ${version}`),
   actionsColumn(releaseOperations, (release) => `${release.component} ${release.version}`),
 ];
 

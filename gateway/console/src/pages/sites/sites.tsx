@@ -36,7 +36,7 @@ export function Sites() {
         {
           id: "devices",
           title: "Devices",
-          width: "11rem",
+          width: "15rem",
           cell: ({ id, orgId: owner }) => <DeviceCounts of={{ orgId: owner, siteId: id }} />,
         },
         { id: "zone", title: "Time zone", width: "11rem", as: "note", cell: ({ timezone }) => timezone },
@@ -51,7 +51,7 @@ export function Sites() {
           id: "made",
           title: "Created",
           width: "9rem",
-          as: "end",
+          as: "fact",
           cell: ({ createdAt }) => <Time at={createdAt} />,
         },
         actionsColumn(siteOperations, ({ name }) => name),

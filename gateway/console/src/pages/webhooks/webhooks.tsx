@@ -2,6 +2,7 @@ import type { ItemOf } from "@muster/client";
 import { Link } from "@tanstack/react-router";
 import { newWebhook } from "../../operations/new-webhook.tsx";
 import { actionsColumn, nextColumn, OperationButton } from "../../operations/operation-buttons.tsx";
+import { review } from "../../operations/review.ts";
 import { webhookOperations } from "../../operations/webhooks.tsx";
 import { toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
@@ -52,11 +53,20 @@ export function Webhooks() {
 
 const isFailing = (webhook: ItemOf<"/api/v1/webhooks">) => shownHealth(webhook).tone === "bad";
 
+/** Leads to its deliveries, and to what its receiver answers. */
+const reviewOf = (orgId: string | undefined) =>
+  review<ItemOf<"/api/v1/webhooks">>({
+    id: "webhook.review",
+    needs: "GET /api/v1/webhooks/{id}/deliveries",
+    isNext: isFailing,
+    leads: ({ id }) => toRecord("/webhooks/$id", { id }, { orgId }),
+  });
+
 const columns = (me: Me, orgId: string | undefined, isEverywhere: boolean): Column<ItemOf<"/api/v1/webhooks">>[] => [
   {
     id: "name",
     title: "Name",
-    width: "15rem",
+    width: "11rem",
     cell: ({ id, name }) => <Link {...toRecord("/webhooks/$id", { id }, { orgId })}>{name}</Link>,
   },
   {
@@ -98,11 +108,11 @@ const columns = (me: Me, orgId: string | undefined, isEverywhere: boolean): Colu
   {
     id: "last",
     title: "Last delivery",
-    width: "9rem",
+    width: "8.5rem",
     isEnd: true,
     as: "end",
     cell: ({ lastDeliveryAt }) => <Time at={lastDeliveryAt} />,
   },
-  nextColumn(me, webhookOperations, (webhook) => webhook.name),
+  nextColumn(me, [...webhookOperations, reviewOf(orgId)], (webhook) => webhook.name),
   actionsColumn(webhookOperations, (webhook) => webhook.name),
 ];
