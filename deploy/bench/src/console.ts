@@ -36,7 +36,7 @@ export async function run([rows = "1000000", ...named]: string[], report: Report
   };
   const note = reporter();
   // First: without Chromium no cluster is started.
-  const { CHROMIUM_BIN = "/usr/bin/chromium" } = process.env;
+  const { CHROMIUM_BIN = "/usr/bin/chromium-headless-shell" } = process.env;
   const browser = await chromium.launch({
     executablePath: CHROMIUM_BIN,
     args: ["--no-sandbox", "--disable-dev-shm-usage", "--enable-precise-memory-info"],
