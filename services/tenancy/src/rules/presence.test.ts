@@ -1,0 +1,55 @@
+import { describe, expect, it } from "@jest/globals";
+import { saysNothingNew } from "./presence.ts";
+
+const now = new Date("2026-11-27T12:00:00.000Z");
+const row = {
+  status: "online",
+  hostname: "Reception",
+  agent_hostname: "web-1",
+  os: "linux",
+  arch: "amd64",
+  libc: null,
+  agent_version: "1.0.0",
+  watchdog_version: null,
+  helper_version: null,
+  announced_facts: null,
+  updating_component: null,
+  updating_version: null,
+  last_ip_address: "192.0.2.1",
+  last_seen_at: now,
+};
+const said = {
+  hostname: "web-1",
+  os: "linux",
+  arch: "amd64",
+  libc: null,
+  agentVersion: "1.0.0",
+  watchdogVersion: null,
+  helperVersion: null,
+  updateEnded: false,
+  clientAddress: "192.0.2.1",
+};
+
+describe("a heartbeat says nothing new", () => {
+  it.each([
+    ["with the facts that are stored", {}, {}],
+    ["without facts", {}, { hostname: null, os: null, arch: null, agentVersion: null }],
+    ["without an address", {}, { clientAddress: null }],
+    ["of a quarantined device", { status: "quarantined" }, {}],
+    ["while an update goes on", { status: "updating", updating_component: "agent", updating_version: "1.1.0" }, {}],
+  ])("%s", (_name, before, change) => {
+    expect(saysNothingNew({ ...row, ...before }, { ...said, ...change }, now)).toBe(true);
+  });
+
+  it.each([
+    ["from another address", {}, { clientAddress: "192.0.2.2" }],
+    ["with another host name", {}, { hostname: "web-2" }],
+    ["with the first host name", { agent_hostname: null }, {}],
+    ["with another version", {}, { agentVersion: "1.1.0" }],
+    ["of a device that was offline", { status: "offline" }, {}],
+    ["for the first time", { last_seen_at: null }, {}],
+    ["at the end of an update", { status: "updating", updating_component: "agent", updating_version: "1.0.0" }, {}],
+  ])("but not %s", (_name, before, change) => {
+    expect(saysNothingNew({ ...row, ...before }, { ...said, ...change }, now)).toBe(false);
+  });
+});
