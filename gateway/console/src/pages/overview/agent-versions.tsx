@@ -28,7 +28,8 @@ export function AgentVersions({ orgId }: { orgId: string | undefined }) {
     }),
   });
   const shown = versions.map((version, at) => ({ version, count: counts[at]?.data?.pagination.total ?? 0 }));
-  const all = counts[versions.length]?.data?.pagination.total ?? 0;
+  const isCounted = counts.every((count) => count.data !== undefined);
+  const all = isCounted ? (counts[versions.length]?.data?.pagination.total ?? 0) : 0;
   const others = Math.max(0, all - shown.reduce((sum, { count }) => sum + count, 0));
   const highest = Math.max(1, others, ...shown.map(({ count }) => count));
   return (
