@@ -1,18 +1,12 @@
 import { describe, expect, it } from "@jest/globals";
+import { factColumns } from "../testing/fact-columns.ts";
 import { saysNothingNew } from "./presence.ts";
 
 const now = new Date("2026-11-27T12:00:00.000Z");
 const row = {
   status: "online",
+  ...factColumns,
   hostname: "Reception",
-  agent_hostname: "web-1",
-  os: "linux",
-  arch: "amd64",
-  libc: null,
-  agent_version: "1.0.0",
-  watchdog_version: null,
-  helper_version: null,
-  announced_facts: null,
   updating_component: null,
   updating_version: null,
   last_ip_address: "192.0.2.1",

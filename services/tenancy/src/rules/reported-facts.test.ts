@@ -1,17 +1,8 @@
 import { describe, expect, it } from "@jest/globals";
+import { factColumns } from "../testing/fact-columns.ts";
 import { type AnnouncedFacts, announcementOf, type FactColumns, factsAfter, factsOfRow } from "./reported-facts.ts";
 
-const row: FactColumns = {
-  hostname: "web-1",
-  agent_hostname: "web-1",
-  os: "linux",
-  arch: "amd64",
-  libc: null,
-  agent_version: "1.0.0",
-  watchdog_version: null,
-  helper_version: null,
-  announced_facts: null,
-};
+const row: FactColumns = factColumns;
 const nothing = {
   hostname: null,
   os: null,

@@ -4,7 +4,7 @@ import { principalOperations } from "../../operations/principals.tsx";
 import { asOptions } from "../../parts/filter-bar.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
 import { EmptyState } from "../../parts/states.tsx";
-import { Status } from "../../parts/status.tsx";
+import { statusColumn } from "../../parts/status-column.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 
@@ -23,14 +23,7 @@ export function Principals() {
       actions={create}
       columns={[
         { id: "name", title: "Name", cell: ({ name }) => name },
-        {
-          id: "status",
-          title: "Status",
-          width: "9.5rem",
-          as: "state",
-          isUsual: ({ status }) => status === "active",
-          cell: ({ status }) => <Status of={status} />,
-        },
+        statusColumn(),
         { id: "scopes", title: "Scopes", as: "note", cell: ({ scopes }) => scopes.join(", ") },
         {
           id: "key",

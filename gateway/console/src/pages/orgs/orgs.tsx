@@ -8,7 +8,7 @@ import { toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
 import { useMe } from "../../parts/me.tsx";
 import { EmptyState } from "../../parts/states.tsx";
-import { Status } from "../../parts/status.tsx";
+import { statusColumn } from "../../parts/status-column.tsx";
 import { Time } from "../../parts/time.tsx";
 
 /** The organizations that the user may see. */
@@ -31,14 +31,7 @@ export function Organizations() {
           width: "24rem",
           cell: ({ id, name }) => <Link {...toRecord("/orgs/$id", { id }, { orgId: id })}>{name}</Link>,
         },
-        {
-          id: "status",
-          title: "Status",
-          width: "9.5rem",
-          as: "state",
-          isUsual: ({ status }) => status === "active",
-          cell: ({ status }) => <Status of={status} />,
-        },
+        statusColumn(),
         { id: "devices", title: "Devices", cell: ({ id }) => <DeviceCounts of={{ orgId: id }} /> },
         {
           id: "slug",

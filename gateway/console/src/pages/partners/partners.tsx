@@ -6,7 +6,7 @@ import { partnerOperations } from "../../operations/partners.tsx";
 import { toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
 import { EmptyState } from "../../parts/states.tsx";
-import { Status } from "../../parts/status.tsx";
+import { statusColumn } from "../../parts/status-column.tsx";
 import { Time } from "../../parts/time.tsx";
 
 /** Partners: the service providers and companies whose organizations are here. */
@@ -27,14 +27,7 @@ export function Partners() {
           cell: ({ id, name }) => <Link {...toRecord("/partners/$id", { id })}>{name}</Link>,
         },
         { id: "slug", title: "Slug", as: "note", cell: ({ slug }) => slug },
-        {
-          id: "status",
-          title: "Status",
-          width: "9.5rem",
-          as: "state",
-          isUsual: ({ status }) => status === "active",
-          cell: ({ status }) => <Status of={status} />,
-        },
+        statusColumn(),
         { id: "type", title: "Type", width: "8rem", cell: ({ type }) => type },
         { id: "plan", title: "Plan", width: "8rem", isMinor: true, cell: ({ plan }) => plan },
         {

@@ -7,7 +7,7 @@ import { toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
 import { useMe } from "../../parts/me.tsx";
 import { EmptyState } from "../../parts/states.tsx";
-import { Status } from "../../parts/status.tsx";
+import { statusColumn } from "../../parts/status-column.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 
@@ -39,14 +39,7 @@ export function Users() {
         },
         { id: "email", title: "E-mail", as: "note", cell: ({ email }) => email },
         { id: "role", title: "Role", width: "11rem", cell: ({ role }) => role },
-        {
-          id: "status",
-          title: "Status",
-          width: "9.5rem",
-          as: "state",
-          isUsual: ({ status }) => status === "active",
-          cell: ({ status }) => <Status of={status} />,
-        },
+        statusColumn(),
         {
           id: "mfa",
           title: "Second factor",
