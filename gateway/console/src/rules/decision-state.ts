@@ -1,10 +1,42 @@
-type Shown = { of: string; as: string; tone: "good" | "run" | "off" | "warn" };
+import type { components } from "@muster/client";
+
+type Decision = components["schemas"]["UpdateDecision"]["components"][number];
+type Shown = { of: string; as: string; tone: "good" | "run" | "off" | "warn" | "bad" };
+
+const waits: Shown = { of: "waits", as: "waits", tone: "warn" };
+const held: Shown = { of: "held", as: "held", tone: "off" };
+const blocked: Shown = { of: "blocked", as: "blocked", tone: "bad" };
+
+/** What keeps a program from its target, in a word, by the rule that decided it. */
+const states: Readonly<Record<Decision["rule"], Shown>> = {
+  not_eligible: held,
+  not_reported: { of: "unknown", as: "not reported", tone: "off" },
+  auto_update_off: held,
+  policy_manual: held,
+  window_closed: waits,
+  no_target: { of: "none", as: "no target", tone: "off" },
+  current_unparsable: { of: "unknown", as: "unknown version", tone: "warn" },
+  up_to_date: { of: "current", as: "up to date", tone: "good" },
+  ahead_of_target: { of: "ahead", as: "ahead of target", tone: "off" },
+  release_untrusted: blocked,
+  no_artifact: blocked,
+  below_minimum: blocked,
+  halted: { of: "halted", as: "halted", tone: "warn" },
+  not_in_ring: waits,
+  not_in_bucket: waits,
+  back_off: { of: "failed", as: "failed, tried again", tone: "bad" },
+  in_progress: { of: "updating", as: "updating", tone: "run" },
+  in_flight_cap: waits,
+  offered: { of: "offered", as: "offered", tone: "run" },
+};
 
 /** How a program stands to its target, in a word; the sentence beside it says why. */
-export function decisionState({ current, target }: { current: string | null; target: string | null }): Shown {
-  if (target === null) return { of: "none", as: "no target", tone: "off" };
-  if (current === null) return { of: "unknown", as: "not reported", tone: "off" };
-  return current === target
-    ? { of: "current", as: "up to date", tone: "good" }
-    : { of: "waits", as: "waits", tone: "warn" };
+export function decisionState({ current, target, rule }: Pick<Decision, "current" | "target" | "rule">): Shown {
+  return current !== null && current === target ? states.up_to_date : states[rule];
 }
+
+/** Rules of rollouts, which say more. */
+const rolloutRules: readonly Decision["rule"][] = ["halted", "not_in_ring", "not_in_bucket", "in_flight_cap"];
+
+/** Whether it depends on a rollout when the program updates. */
+export const dependsOnRollout = ({ rule }: Pick<Decision, "rule">): boolean => rolloutRules.includes(rule);

@@ -237,6 +237,22 @@ describe("the gate", () => {
     expect([agent?.rule, agent?.target?.version, agent?.targetSource]).toEqual(["offered", "2.1.0", "minimum"]);
   });
 
+  it.each<[string, Partial<GateInput>]>([
+    ["a manual policy", set({ updatePolicy: "manual" })],
+    ["updates that are turned off", says({ autoUpdateEnabled: false })],
+    ["a closed window", closed],
+    ["quarantine", says({ status: "quarantined" })],
+    ["a failure", { attempts: [failed(0.5)] }],
+  ])("names the version that %s holds a device back from", (_name, change) => {
+    const [agent] = decide({ ...base, ...change });
+    expect([agent?.target?.version, agent?.targetSource]).toEqual(["1.2.0", "latest"]);
+  });
+
+  it("names the pin that no registered version meets", () => {
+    const [agent] = decide({ ...base, ...set({ agentTarget: "9.9.9" }) });
+    expect([agent?.rule, agent?.detail]).toEqual(["no_target", "Its organization pins 9.9.9, which is not registered"]);
+  });
+
   it("checks again when the window opens", () => {
     const soon = set({ windowStart: 12 * 60 + 5, windowEnd: 13 * 60 });
     expect(decide({ ...base, ...soon })[0]?.recheckAt).toEqual(new Date("2024-02-29T12:05:00Z"));

@@ -4,7 +4,7 @@ import { type Device, haltOf, hasExpired, type PlannedRelease, type PlannedRollo
 import { sentenceOf as lowerCounter } from "./release-trust.ts";
 import { type RollbackNote, refusalOfNote } from "./rollback-note.ts";
 import { windowOf } from "./settings.ts";
-import { type Exclusion, type Found, findTarget, type TargetInput, type TargetSource } from "./target.ts";
+import { type Exclusion, type Found, findTarget, pinOf, type TargetInput, type TargetSource } from "./target.ts";
 import { compareVersions, isPrerelease, parseVersion } from "./version.ts";
 import { windowAt } from "./window.ts";
 
@@ -71,19 +71,21 @@ export function decideComponent(input: GateInput, component: Component, taken: b
     recheckAt,
   });
 
+  const { found, exclusion } = findTarget(input, component);
+  // A held device is shown the version that it is held back from.
+  const held = (rule: Rule, detail: string) => said(rule, detail, found ?? {});
   if (device.status === "quarantined" || device.status === "decommissioned") {
-    return said("not_eligible", `The device is ${device.status}`);
+    return held("not_eligible", `The device is ${device.status}`);
   }
   if (current === null || current === "")
     return said("not_reported", `The agent reports no version of the ${component}`);
-  if (!device.autoUpdateEnabled) return said("auto_update_off", "Automatic updates of this device are turned off");
+  if (!device.autoUpdateEnabled) return held("auto_update_off", "Automatic updates of this device are turned off");
   if (merged.settings.updatePolicy === "manual" && !requested) {
-    return said("policy_manual", "The update policy is manual: updates begin when they are requested");
+    return held("policy_manual", "The update policy is manual: updates begin when they are requested");
   }
-  const { found, exclusion } = findTarget(input, component);
   const excluded = () =>
     exclusion ? said(exclusion.rule, sentenceOf(exclusion, device), { ...exclusion, source: "rollout" }) : null;
-  if (!found) return excluded() ?? said("no_target", "No version is promoted or pinned");
+  if (!found) return excluded() ?? said("no_target", missingTarget(input, component));
   const running = parseVersion(current);
   if (running === null) return said("current_unparsable", `"${current}" is not a semantic version`, found);
   const order = compareVersions(running, found.release.version);
@@ -137,6 +139,14 @@ function sentenceOf({ rule, release, rollout }: Exclusion, device: Device): stri
   if (rule === "not_in_ring") return `No open ring of the rollout of ${release.version} includes the device`;
   if (rule === "not_in_bucket") return `The device is not among the ${rollout.percent} % that get ${release.version}`;
   return `The rollout of ${release.version} is ${haltOf(rollout, device) ?? rollout.state}`;
+}
+
+/** Why there is nothing to install: a pin wins over what is promoted, also one to a version that is not registered. */
+function missingTarget({ merged }: GateInput, component: Component): string {
+  const pin = pinOf(merged, component);
+  return pin === null
+    ? "No version is promoted or pinned"
+    : `Its ${pin.source} pins ${pin.version}, which is not registered`;
 }
 
 /** Whether a rollback note permits the device to install the older version of its pin or its rollout. */

@@ -8,13 +8,13 @@ import { Sentence } from "../../parts/sentence.tsx";
 import { FailureState, Loading } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
-import { decisionState } from "../../rules/decision-state.ts";
+import { decisionState, dependsOnRollout } from "../../rules/decision-state.ts";
 import { reasonSentence } from "../../rules/reason-sentences.ts";
 
 /** Leads to the rollouts of a program that waits for one of them. */
 function RolloutsOf({ of }: { of: BodyOf<"/api/v1/devices/{id}/update-decision">["components"][number] }) {
   const isHidden = useWhyNot("GET /api/v1/agent-versions/rollouts") !== null;
-  if (isHidden || decisionState(of).of !== "waits") return null;
+  if (isHidden || !dependsOnRollout(of)) return null;
   return (
     <Link {...to("/releases/rollouts", { component: of.component })}>
       Rollouts<span className="visually-hidden"> of the {of.component}</span>
