@@ -28,6 +28,7 @@ export const targetFields: Readonly<Record<string, string>> = {
   rolloutId: "rollout",
   streamId: "audit_stream",
   alertId: "audit_alert",
+  bulkJobId: "device_bulk_job",
 };
 
 /** What a row of the sealed trail holds at most (docs/behaviour.md#audit-events). */

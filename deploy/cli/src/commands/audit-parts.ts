@@ -56,7 +56,7 @@ export async function exportParts(io: Io, options: PartsOptions): Promise<void> 
 }
 
 /** Filters whose values are a list in the body, where the query has commas. */
-const lists = ["actions", "excludeActions"];
+const lists = ["actions", "excludeActions", "excludeTargetTypes"];
 
 async function started(muster: MusterClient, { org, filters }: PartsOptions): Promise<string> {
   const named = Object.entries(filters).map(([name, value]) => [name, lists.includes(name) ? value.split(",") : value]);

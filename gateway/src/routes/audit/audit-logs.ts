@@ -59,6 +59,10 @@ export const auditQuery = listQuery.extend({
   excludeActions: valuesIn(z.string().max(100), 50)
     .optional()
     .meta({ description: "Only records without any of these values, comma-separated or repeated." }),
+  excludeTargetTypes: valuesIn(z.string().max(50), 10).optional().meta({
+    description:
+      "Only records without a target of these types: without `device_bulk_job`, a bulk job is its own record alone.",
+  }),
 });
 
 const auditPagination = pagination
@@ -231,6 +235,7 @@ export function wantedOf(query: z.output<typeof auditQuery>) {
     from: timestampOf(query.from),
     to: timestampOf(query.to),
     excludeActions: query.excludeActions ?? [],
+    excludeTargetTypes: query.excludeTargetTypes ?? [],
     actorId: query.actorId ?? "",
     resourceId: query.resourceId ?? "",
     resourceType: query.resourceType ?? "",

@@ -65,6 +65,7 @@ const start = route({
   body: z.object({
     ...filters,
     excludeActions: texts,
+    excludeTargetTypes: texts,
     actions: texts,
     from: timeIn.optional(),
     to: timeIn.optional(),

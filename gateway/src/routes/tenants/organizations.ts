@@ -1,6 +1,7 @@
 import type { Organization } from "@muster/proto/muster/tenancy/v1/organization_pb";
 import { z } from "zod";
 import { type Route, route } from "../../route/route.ts";
+import { deviceCountsField, deviceCountsOf, ownerView, ownerViewOf } from "../fields/device-counts.ts";
 import { jsonText, maskOf } from "../fields/field-mask.ts";
 import {
   capIn,
@@ -50,6 +51,7 @@ const organization = z
     createdAt: timeOut,
     updatedAt: timeOut,
     deletedAt: timeOut.nullable(),
+    deviceCounts: deviceCountsField,
   })
   .meta({ id: "Organization" });
 
@@ -135,15 +137,17 @@ const list = route({
     keyScopes: ["organizations:read"],
   },
   tag,
-  summary: "List organizations by name",
+  summary: "List organizations by name unless sorted",
   query: listQuery.extend({
+    ...ownerView,
     partnerId: id.optional().meta({ description: only.partner }),
     search: searchIn.meta({ description: "Only records with a name or slug that contains this text, ignoring case." }),
   }),
   reply: z.object({ data: z.array(organization), pagination }),
   errors: ["partner_not_found"],
   async handle({ query, rpc }, { services }) {
-    const wanted = { page: pageOf(query), partnerId: query.partnerId ?? "", search: query.search ?? "" };
+    const { partnerId = "", search = "" } = query;
+    const wanted = { page: pageOf(query), partnerId, search, ...ownerViewOf(query) };
     const reply = await services.organizations.listOrganizations(wanted, await rpc());
     return { data: reply.organizations.map(organizationOf), pagination: paginationOf(reply.page) };
   },
@@ -268,6 +272,7 @@ function organizationOf(message: Organization | undefined): z.input<typeof organ
     createdAt: timeOf(message.createdAt),
     updatedAt: timeOf(message.updatedAt),
     deletedAt: timeOrNull(message.deletedAt),
+    ...deviceCountsOf(message.deviceCounts),
   };
 }
 

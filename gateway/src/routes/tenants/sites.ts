@@ -2,6 +2,7 @@ import { isTimezone, validationError } from "@muster/kit";
 import type { Site } from "@muster/proto/muster/tenancy/v1/site_pb";
 import { z } from "zod";
 import { type Route, route } from "../../route/route.ts";
+import { deviceCountsField, deviceCountsOf, ownerView, ownerViewOf } from "../fields/device-counts.ts";
 import { jsonText, maskOf } from "../fields/field-mask.ts";
 import {
   exampleId,
@@ -40,6 +41,7 @@ const site = z
     labels: z.record(z.string(), z.string()),
     createdAt: timeOut,
     updatedAt: timeOut,
+    deviceCounts: deviceCountsField,
   })
   .meta({ id: "Site" });
 
@@ -92,9 +94,10 @@ const list = route({
   path: "/orgs/sites",
   access: read,
   tag,
-  summary: "List sites by name",
+  summary: "List sites by name unless sorted",
   description: "Without a filter the sites of all accessible organizations.",
   query: listQuery.extend({
+    ...ownerView,
     orgId: id.optional().meta({ description: only.organization }),
     organizationId: id.optional().meta({ description: "Alias of `orgId`." }),
     search: searchIn,
@@ -109,6 +112,7 @@ const list = route({
       page: pageOf(query),
       orgId: query.orgId ?? query.organizationId ?? "",
       search: query.search ?? "",
+      ...ownerViewOf(query),
     };
     const reply = await services.sites.listSites(wanted, await rpc());
     return { data: reply.sites.map(siteOf), pagination: paginationOf(reply.page) };
@@ -225,6 +229,7 @@ function siteOf(message: Site | undefined): z.input<typeof site> {
     labels: message.labels,
     createdAt: timeOf(message.createdAt),
     updatedAt: timeOf(message.updatedAt),
+    ...deviceCountsOf(message.deviceCounts),
   };
 }
 

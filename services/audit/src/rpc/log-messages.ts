@@ -17,6 +17,7 @@ export function filterOf(request: ListLogsRequest): LogFilter {
     from: timeOf("from", request.from),
     to: timeOf("to", request.to),
     excludeActions: request.excludeActions,
+    excludeTargetTypes: request.excludeTargetTypes,
     actions: request.actions,
     actorId: uuidOf("actorId", request.actorId),
     resourceId: uuidOf("resourceId", request.resourceId),

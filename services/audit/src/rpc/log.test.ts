@@ -284,6 +284,13 @@ describe("filters", () => {
     ["a target", { target: target.id }, ["c:\\five"]],
     ["a resource as a target", { target: resourceId.toUpperCase() }, ["thr_ee"]],
     ["a target that is none", { target: "2026" }, []],
+    ["rows without targets of a type", { excludeTargetTypes: [target.type] }, ["", "thr_ee", "two", "one"]],
+    [
+      "rows without targets of a type, of some actions",
+      { excludeTargetTypes: ["role", target.type], actions: ["site.create", "site.delete"] },
+      ["one"],
+    ],
+    ["rows without targets of a type that none has", { excludeTargetTypes: ["role"], action: "delete" }, ["c:\\five"]],
     ["a network and a user", { network: "2001:db8::/32", user: "bob" }, ["two"]],
     ["a resource type, whole", { resourceType: "devic" }, []],
     ["a resource type", { resourceType: "device" }, ["", "thr_ee"]],

@@ -9,6 +9,8 @@ export type LogFilter = {
   from: Date | null;
   to: Date | null;
   excludeActions: readonly string[];
+  /** No target of these types. */
+  excludeTargetTypes: readonly string[];
   /** Exactly one of these; empty: any. */
   actions: readonly string[];
   actorId: string | null;
@@ -36,6 +38,7 @@ export const noFilter: LogFilter = {
   from: null,
   to: null,
   excludeActions: [],
+  excludeTargetTypes: [],
   actions: [],
   actorId: null,
   resourceId: null,

@@ -72,7 +72,8 @@ export async function listLogs(
   if (!scansRows(filter) || actions) {
     const found = await indexedPage(db, who, listing, from, page.limit);
     const count = () => listingTotal(db, who, listing, budgetMs);
-    const bounded = filter.from !== null || filter.to !== null || actions !== null;
+    const isNarrower = filter.from !== null || filter.to !== null || filter.excludeTargetTypes.length > 0;
+    const bounded = isNarrower || actions !== null;
     const total = page.skipCount
       ? null
       : (wholeOf(found, from) ?? (bounded ? await permits.run(who, count) : await free()));

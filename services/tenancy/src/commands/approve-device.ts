@@ -1,6 +1,6 @@
 import type { Database, Tx } from "@muster/db";
 import { type CallContext, isUuid } from "@muster/kit";
-import { auditDevice, emitDevice } from "../emits/device.ts";
+import { auditDevice, type DeviceContext, emitDevice } from "../emits/device.ts";
 import { changesBetween } from "../rules/changes.ts";
 import { deviceDecommissioned, deviceNotFound, deviceNotQuarantined } from "../rules/refusals.ts";
 import { countDown } from "../store/device-counts.ts";
@@ -33,7 +33,7 @@ export function approveDevice({ db, now }: Deps, context: CallContext, approval:
 /** As approveDevice, within a transaction. */
 export async function approveIn(
   tx: Tx,
-  context: CallContext,
+  context: DeviceContext,
   { id, replace, merge }: Approval,
   at: Date,
 ): Promise<DeviceRow> {
@@ -60,7 +60,7 @@ export async function rejectDevice({ db, now }: Deps, context: CallContext, id: 
 }
 
 /** As rejectDevice, within a transaction. */
-export async function rejectIn(tx: Tx, context: CallContext, id: string, at: Date): Promise<void> {
+export async function rejectIn(tx: Tx, context: DeviceContext, id: string, at: Date): Promise<void> {
   const stored = await lockOne(tx, context, id);
   if (stored.status !== "quarantined") throw deviceNotQuarantined();
   const gone = await markDecommissioned(tx, context.caller, stored.id, at);
@@ -81,7 +81,7 @@ async function lockOne(tx: Tx, { caller }: CallContext, id: string): Promise<Dev
  * Decommissions the device that had the hardware id until now. Throws `device_not_found` when the caller has no access
  * to it.
  */
-async function retireOwner(tx: Tx, context: CallContext, ownerId: string, by: DeviceRow, at: Date) {
+async function retireOwner(tx: Tx, context: DeviceContext, ownerId: string, by: DeviceRow, at: Date) {
   const seen = await findDeviceById(tx, context.caller, ownerId);
   const replaced = seen && (await lockReplaced(tx, context.caller, { id: ownerId, siteId: seen.site_id }));
   if (!replaced) throw deviceNotFound();

@@ -1,6 +1,6 @@
 import type { Tx } from "@muster/db";
 import { type CallContext, isUuid } from "@muster/kit";
-import { auditDevice, emitDevice } from "../emits/device.ts";
+import { auditDevice, type DeviceContext, emitDevice } from "../emits/device.ts";
 import { changesBetween } from "../rules/changes.ts";
 import type { DeviceFields } from "../rules/device.ts";
 import { requireAllSites } from "../rules/guards.ts";
@@ -15,7 +15,7 @@ import { type DeviceRow, deviceFields, lockDevice, markDecommissioned, updateDev
  */
 export async function changeDevice(
   tx: Tx,
-  context: CallContext,
+  context: DeviceContext,
   id: string,
   change: Partial<DeviceFields>,
   at: Date,
@@ -36,7 +36,7 @@ export async function changeDevice(
 }
 
 /** Decommissions a device, with its event and its audit row; a repeat changes nothing. Throws `device_not_found`. */
-export async function decommissionDevice(tx: Tx, context: CallContext, id: string, at: Date): Promise<void> {
+export async function decommissionDevice(tx: Tx, context: DeviceContext, id: string, at: Date): Promise<void> {
   const stored = isUuid(id) ? await lockDevice(tx, context.caller, id) : null;
   if (!stored) throw deviceNotFound();
   // A repeat finds its work done.

@@ -1,6 +1,6 @@
 import type { Tx } from "@muster/db";
-import type { CallContext, Caller } from "@muster/kit";
-import { auditDevice, emitDevice } from "../emits/device.ts";
+import type { Caller } from "@muster/kit";
+import { auditDevice, type DeviceContext, emitDevice } from "../emits/device.ts";
 import { changesBetween } from "../rules/changes.ts";
 import { countDown } from "../store/device-counts.ts";
 import { holdSite } from "../store/device-scope.ts";
@@ -23,7 +23,7 @@ export async function lockReplaced(
 /** Decommissions a locked device in favour of another one of the same machine. */
 export async function retire(
   tx: Tx,
-  context: CallContext,
+  context: DeviceContext,
   owner: DeviceRow,
   by: Pick<DeviceRow, "id" | "hostname">,
   at: Date,

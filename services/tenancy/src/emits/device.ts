@@ -64,10 +64,13 @@ function eventData(row: DeviceRow): Record<string, unknown> {
   };
 }
 
+/** Whoever changes a device: by itself, or as one of the devices of a bulk job, which the audit row names. */
+export type DeviceContext = CallContext & { bulkJobId?: string };
+
 /** Emits the one audit row of a change of a device or a device group. */
 export function auditDevice(
   tx: Tx,
-  context: Pick<CallContext, "caller" | "meta">,
+  context: Pick<DeviceContext, "caller" | "meta" | "bulkJobId">,
   fact: {
     action: string;
     row: DeviceRow | DeviceGroupRow;
@@ -77,7 +80,9 @@ export function auditDevice(
   },
   at: Date,
 ): void {
-  const { action, row, details, devices } = fact;
+  const { action, row, devices } = fact;
+  const { bulkJobId } = context;
+  const details = { ...fact.details, ...(bulkJobId === undefined ? {} : { bulkJobId }) };
   const targets = devices?.map(({ id, hostname }) => ({ type: "device", id, name: hostname }));
   const resource =
     "hostname" in row

@@ -1,16 +1,9 @@
 import type { Database, Tx } from "@muster/db";
-import {
-  AppError,
-  type CallContext,
-  keepWorking,
-  type Logger,
-  ownMeta,
-  type Repeating,
-  systemCaller,
-} from "@muster/kit";
+import { AppError, keepWorking, type Logger, ownMeta, type Repeating, systemCaller } from "@muster/kit";
 import { fromClaims } from "@muster/rpc";
 import { approveIn, rejectIn } from "../commands/approve-device.ts";
 import { changeDevice, decommissionDevice } from "../commands/change-device.ts";
+import type { DeviceContext } from "../emits/device.ts";
 import { withFailure } from "../rules/bulk-job.ts";
 import { type ClaimedJob, claimJob, isAnyJobOpen, lockFailures, passDevice, releaseJob } from "../store/bulk-jobs.ts";
 
@@ -42,7 +35,8 @@ export async function workOnJobs(deps: Deps, signal: AbortSignal): Promise<numbe
 
 async function workOn(deps: Deps, job: ClaimedJob, signal: AbortSignal): Promise<number> {
   const { requestId, ...client } = { ...ownMeta(), ...job.meta };
-  const context = { caller: fromClaims(job.caller), meta: { ...client, requestId }, deadlineMs: null, signal };
+  const meta = { ...client, requestId };
+  const context = { caller: fromClaims(job.caller), meta, deadlineMs: null, signal, bulkJobId: job.id };
   let changed = 0;
   for (const deviceId of job.device_ids) {
     if (signal.aborted || !(await changeNext(deps, context, { ...job, position: job.position + changed }, deviceId)))
@@ -53,7 +47,12 @@ async function workOn(deps: Deps, job: ClaimedJob, signal: AbortSignal): Promise
 }
 
 /** Changes one device, or notes why it was refused; false when the job is no longer this process's. */
-async function changeNext({ db, log, now }: Deps, context: CallContext, job: ClaimedJob, id: string): Promise<boolean> {
+async function changeNext(
+  { db, log, now }: Deps,
+  context: DeviceContext,
+  job: ClaimedJob,
+  id: string,
+): Promise<boolean> {
   try {
     const change = async (tx: Tx) => {
       const isOurs = await passDevice(tx, job, null);
@@ -69,7 +68,7 @@ async function changeNext({ db, log, now }: Deps, context: CallContext, job: Cla
   }
 }
 
-function act(tx: Tx, context: CallContext, { action, change }: ClaimedJob, id: string, at: Date): Promise<unknown> {
+function act(tx: Tx, context: DeviceContext, { action, change }: ClaimedJob, id: string, at: Date): Promise<unknown> {
   switch (action) {
     case "update":
       return changeDevice(tx, context, id, change, at);

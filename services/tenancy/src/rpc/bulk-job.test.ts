@@ -51,7 +51,10 @@ describe("a bulk job", () => {
       expect(await deviceOf(device)).toMatchObject({ autoUpdateEnabled: false });
       expect(await auditsOf(device)).toEqual(["device.create", "device.update"]);
       const { audits } = await fleet.messagesOf(device);
-      expect(audits.at(-1)).toMatchObject({ actorId: admin.actor.id });
+      expect(audits.at(-1)).toMatchObject({
+        actorId: admin.actor.id,
+        targets: [{ type: "device_bulk_job", id, name: "" }],
+      });
     }
     expect(await deviceOf(late)).toMatchObject({ autoUpdateEnabled: true });
     expect(await auditsOf(id)).toEqual(["device.bulk_job.create"]);

@@ -3,8 +3,10 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { type Organization, OrganizationSchema } from "@muster/proto/muster/tenancy/v1/organization_pb";
 import type { ChangedTenant } from "../emits/record-change.ts";
 import type { OrganizationRow } from "../store/organizations.ts";
+import type { WithCounts } from "../store/owner-devices.ts";
+import { deviceCountsField } from "./owner-view.ts";
 
-export function organizationMessage(row: OrganizationRow): Organization {
+export function organizationMessage(row: WithCounts<OrganizationRow>): Organization {
   return create(OrganizationSchema, {
     id: row.id,
     partnerId: row.partner_id,
@@ -21,6 +23,7 @@ export function organizationMessage(row: OrganizationRow): Organization {
     createdAt: timestampFromDate(row.created_at),
     updatedAt: timestampFromDate(row.updated_at),
     deletedAt: row.deleted_at ? timestampFromDate(row.deleted_at) : undefined,
+    ...deviceCountsField(row.counts),
   });
 }
 

@@ -25,6 +25,7 @@ import {
 } from "../store/organizations.ts";
 import { findPartner, lockPartner } from "../store/partners.ts";
 import { changedOrganization, organizationMessage } from "./organization-message.ts";
+import { ownerView } from "./owner-view.ts";
 
 type Deps = { db: Database; now: () => Date };
 
@@ -50,12 +51,13 @@ function organizationReads({
       requireScope(context, "partner", "system");
       requirePermission(context, "organizations:read");
       const page = clampPage(request.page ?? {});
+      const view = ownerView(context, request);
       const partnerId = request.partnerId === "" ? null : request.partnerId.toLowerCase();
       if (partnerId !== null) await requirePartner(db, context, partnerId);
       const { rows, ...listed } = await listOrganizations(
         db,
         context,
-        { partnerId, search: searchOf(request.search) },
+        { partnerId, search: searchOf(request.search), ...view },
         page,
       );
       return { organizations: rows.map(organizationMessage), page: pageInfo(page, listed) };

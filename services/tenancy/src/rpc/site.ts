@@ -13,6 +13,7 @@ import { requireAllSites } from "../rules/guards.ts";
 import { organizationOfSiteDenied, siteNotFound } from "../rules/refusals.ts";
 import { changeSite, newSite } from "../rules/site.ts";
 import { pageInfo } from "../store/name-page.ts";
+import type { WithCounts } from "../store/owner-devices.ts";
 import {
   deleteSite,
   findSite,
@@ -26,6 +27,7 @@ import {
   updateSite,
   updateSiteLabels,
 } from "../store/sites.ts";
+import { deviceCountsField, ownerView } from "./owner-view.ts";
 
 type Deps = { db: Database; now: () => Date };
 
@@ -43,7 +45,11 @@ function siteReads(deps: Deps): Pick<Handlers, "listSites" | "getSite"> {
       const context = callContext(handler);
       requireAccess(context, "organizations:read");
       const page = clampPage(request.page ?? {});
-      const filter = { orgId: listedOrganization(context, request.orgId), search: searchOf(request.search) };
+      const filter = {
+        orgId: listedOrganization(context, request.orgId),
+        search: searchOf(request.search),
+        ...ownerView(context, request),
+      };
       const { rows, ...listed } = await listSites(db, context, filter, page);
       return { sites: rows.map(siteMessage), page: pageInfo(page, listed) };
     },
@@ -165,7 +171,7 @@ function listedOrganization({ caller }: CallContext, wanted: string): string | n
   return wanted;
 }
 
-function siteMessage(row: SiteRow): Site {
+function siteMessage(row: WithCounts<SiteRow>): Site {
   return create(SiteSchema, {
     id: row.id,
     orgId: row.org_id,
@@ -177,6 +183,7 @@ function siteMessage(row: SiteRow): Site {
     labels: row.labels,
     createdAt: timestampFromDate(row.created_at),
     updatedAt: timestampFromDate(row.updated_at),
+    ...deviceCountsField(row.counts),
   });
 }
 

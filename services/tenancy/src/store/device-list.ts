@@ -1,6 +1,6 @@
 import { type Database, type Query, sql, type Tx } from "@muster/db";
 import { anyOf, conditions, nonEmpty, type Rows, since } from "@muster/db/builder";
-import { AppError, type CallContext, type Caller, type Page, validationError } from "@muster/kit";
+import type { CallContext, Caller, Page } from "@muster/kit";
 import { deviceStatuses } from "../rules/device.ts";
 import { versionsIn } from "../rules/version-range.ts";
 import { findGroupMembers, type GroupMembers, walkMembers } from "./device-group-filter.ts";
@@ -8,6 +8,7 @@ import { type Counted, countUpToMany, inIndexOrder, type Order, readNewestPage }
 import { findOwner, ownBySite, rowsInScope } from "./device-scope.ts";
 import { type DeviceRow, deviceColumns } from "./devices.ts";
 import { containing, type NamePage } from "./name-page.ts";
+import { withinSearchTime } from "./search-time.ts";
 
 /** Empty texts and lists, and null, do not filter. */
 export type DeviceFilter = DeviceOwners & {
@@ -37,9 +38,6 @@ export type DeviceSort = (typeof deviceSorts)[number];
 
 export type DeviceOwners = { orgId: string; siteId: string; groupId: string };
 
-/** A filter without an index reads all devices in scope, so it has its own, shorter timeout. */
-const searchTimeoutMs = 3_000;
-
 /** Filters that look at each device in scope, and so do orders: an index of what heartbeats write would slow those. */
 const searched = [
   "search",
@@ -63,17 +61,16 @@ const searched = [
  */
 export async function listDevices(
   db: Database,
-  { caller, deadlineMs, meta }: CallContext,
+  who: CallContext,
   filter: DeviceFilter,
   page: Page,
 ): Promise<NamePage<DeviceRow> | null> {
-  const slow = searched.filter((name) => filter[name] !== "" && filter[name] !== null);
-  const searchEndsMs = slow.length === 0 ? null : performance.now() + searchTimeoutMs;
-  const bounded = searchEndsMs !== null && searchEndsMs < (deadlineMs ?? Number.POSITIVE_INFINITY);
+  const { caller } = who;
+  const [slow] = searched.filter((name) => filter[name] !== "" && filter[name] !== null);
   const order = filter.sort === null ? {} : { order: orderOf(filter.sort) };
-  try {
-    return await db.tx(
-      { caller, meta, deadlineMs: bounded ? searchEndsMs : deadlineMs },
+  const read = (within: CallContext) =>
+    db.tx(
+      within,
       async (tx) => {
         const members = filter.groupId === "" ? null : await findGroupMembers(tx, filter.groupId);
         const versions = await versionsOf(tx, caller, filter, members);
@@ -92,10 +89,7 @@ export async function listDevices(
       },
       { readOnly: true },
     );
-  } catch (error) {
-    if (!bounded || !(error instanceof AppError) || error.code !== "deadline_exceeded") throw error;
-    throw validationError({ [slow[0] ?? "search"]: ["Took too long: narrow it by organization, site or group"] });
-  }
+  return slow === undefined ? read(who) : withinSearchTime(who, slow, read);
 }
 
 /** Filters that few devices may meet: they are not sought along an index of all. */

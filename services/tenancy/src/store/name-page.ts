@@ -62,6 +62,17 @@ export async function readNamePageAnd<R extends { id: string; name: string }>(
   return { listed, also: also ? (answers.at(-1) as unknown[]) : [] };
 }
 
+/** How many rows a list has, counted up to 10,000 and estimated beyond. */
+export async function countNames(
+  db: Database,
+  who: CallContext,
+  list: NameList,
+): Promise<{ total: number; isEstimate: boolean }> {
+  const [row] = await db.read<{ n: number }>(who, countQuery(list));
+  const n = row?.n ?? 0;
+  return n > exactCount ? { total: await estimate(db, who, list), isEstimate: true } : { total: n, isEstimate: false };
+}
+
 /** The page in the reply's form. */
 export function pageInfo(page: Page, { total, totalIsEstimate, nextCursor }: Omit<NamePage<unknown>, "rows">) {
   return create(PageInfoSchema, {

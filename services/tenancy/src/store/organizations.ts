@@ -2,8 +2,10 @@ import { type Database, isUniqueViolation, type Query, sql, type Tx } from "@mus
 import { AppError, type CallContext, type Caller, type Page } from "@muster/kit";
 import type { JsonObject } from "../rules/fields.ts";
 import type { OrganizationFields } from "../rules/organization.ts";
+import type { OwnerView } from "../rules/owner-list.ts";
 import { organizationsInScope } from "./access-scope.ts";
-import { containing, type NamePage, readNamePage } from "./name-page.ts";
+import { containing, type NamePage } from "./name-page.ts";
+import { readOwnerPage, type WithCounts } from "./owner-devices.ts";
 
 export type OrganizationRow = {
   id: string;
@@ -108,19 +110,20 @@ export async function markOrganizationDeleted(
 
 /**
  * A page of organizations, not deleted, in the caller's scope, of one partner when `partnerId` is given, by name
- * (indexes organizations_by_partner, organizations_by_name).
+ * (indexes organizations_by_partner, organizations_by_name) unless sorted.
  */
 export async function listOrganizations(
   db: Database,
   who: CallContext,
-  { partnerId, search }: { partnerId: string | null; search: string },
+  { partnerId, search, ...view }: { partnerId: string | null; search: string } & OwnerView,
   page: Page,
-): Promise<NamePage<OrganizationRow>> {
+): Promise<NamePage<WithCounts<OrganizationRow>>> {
   const ofPartner = partnerId === null ? sql`true` : sql`partner_id = ${partnerId}::uuid`;
   const named = containing(search, sql`name`, sql`slug`);
   const where = sql`deleted_at IS NULL AND ${organizationsInScope(who.caller)} AND ${ofPartner} AND ${named}`;
   const list = { tableName: "organizations", table: sql`organizations`, columns, where };
-  return readNamePage<OrganizationRow>(db, who, list, page);
+  const owners = { ...list, owner: "org_id", devices: ofPartner } as const;
+  return (await readOwnerPage<OrganizationRow>(db, who, owners, page, view)).listed;
 }
 
 /** The first `limit` organizations, not deleted, in the caller's scope, by name. */

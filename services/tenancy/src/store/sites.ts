@@ -1,10 +1,12 @@
 import { type Database, sql, type Tx } from "@muster/db";
 import { type CallContext, type Caller, type Page, systemCaller } from "@muster/kit";
 import type { JsonObject } from "../rules/fields.ts";
+import type { OwnerView } from "../rules/owner-list.ts";
 import { organizationOfSiteDenied } from "../rules/refusals.ts";
 import type { SiteFields } from "../rules/site.ts";
 import { organizationsInScope, sitesInScope } from "./access-scope.ts";
-import { containing, type NamePage, readNamePage, readNamePageAnd } from "./name-page.ts";
+import { containing, type NamePage } from "./name-page.ts";
+import { readOwnerPage, type WithCounts } from "./owner-devices.ts";
 import { leaveSite } from "./site-removals.ts";
 
 export type SiteRow = {
@@ -110,15 +112,16 @@ export async function deleteSite(tx: Tx, id: string): Promise<void> {
 }
 
 /**
- * A page of the sites in the caller's scope, by name: of one organization (index sites_by_org), of a partner
- * (sites_by_partner) or of all (sites_by_name). Throws as organizationOfSiteDenied when `orgId` is out of scope.
+ * A page of the sites in the caller's scope, by name unless sorted: of one organization (index sites_by_org), of a
+ * partner (sites_by_partner) or of all (sites_by_name). Throws as organizationOfSiteDenied when `orgId` is out of
+ * scope.
  */
 export async function listSites(
   db: Database,
   who: CallContext,
-  { orgId, search }: { orgId: string | null; search: string },
+  { orgId, search, ...view }: { orgId: string | null; search: string } & OwnerView,
   page: Page,
-): Promise<NamePage<SiteRow>> {
+): Promise<NamePage<WithCounts<SiteRow>>> {
   const { caller } = who;
   const named = containing(search, sql`name`);
   const where =
@@ -136,9 +139,11 @@ export async function listSites(
       ? { among: { column: sql`org_id`, ids: orgAccess.orgIds } }
       : {}),
   };
-  if (orgId === null) return readNamePage<SiteRow>(db, who, list, page);
-  const { listed, also } = await readNamePageAnd<SiteRow>(db, who, list, page, organizationInScope(caller, orgId));
-  if (also.length === 0) throw organizationOfSiteDenied(caller);
+  const devices = orgId === null ? sql`true` : sql`org_id = ${orgId}::uuid`;
+  const owner = orgId === null ? null : organizationInScope(caller, orgId);
+  const owners = { ...list, owner: "site_id", devices } as const;
+  const { listed, also } = await readOwnerPage<SiteRow>(db, who, owners, page, { ...view, also: owner });
+  if (owner !== null && also.length === 0) throw organizationOfSiteDenied(caller);
   return listed;
 }
 
