@@ -1,4 +1,5 @@
-import { actionTitle } from "../rules/action-words.ts";
+import { actionTitle, rowTitle } from "../rules/action-words.ts";
+import { iconOf } from "./action-icon.tsx";
 import styles from "./action-name.module.css";
 
 /** What an audit row's action is called, and its code, by which the API and the filters know it. */
@@ -7,3 +8,14 @@ export const ActionName = ({ of }: { of: string }) => (
     {actionTitle(of)} <code>{of}</code>
   </span>
 );
+
+/** What an audit row says that happened or was tried, with its picture; quiet for what machines do. */
+export function RowName({ of, isQuiet = false }: { of: Parameters<typeof rowTitle>[0]; isQuiet?: boolean }) {
+  const Icon = iconOf(of.action);
+  return (
+    <span className={styles.row} data-quiet={isQuiet || undefined} data-tip={of.action}>
+      <Icon size={15} strokeWidth={1.75} aria-hidden />
+      {rowTitle(of)}
+    </span>
+  );
+}

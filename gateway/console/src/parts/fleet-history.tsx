@@ -1,10 +1,10 @@
 import { useState } from "react";
-import { useGet } from "../../api/queries.ts";
-import { Chart } from "../../parts/chart.tsx";
-import { HeadTools } from "../../parts/head-tools.tsx";
-import { Spans } from "../../parts/spans.tsx";
-import { FailureState, Loading } from "../../parts/states.tsx";
-import { deepestDip } from "../../rules/dip.ts";
+import { useGet } from "../api/queries.ts";
+import { deepestDip } from "../rules/dip.ts";
+import { Chart } from "./chart.tsx";
+import { HeadTools } from "./head-tools.tsx";
+import { Spans } from "./spans.tsx";
+import { FailureState, Loading } from "./states.tsx";
 
 const spans = [
   { value: "24", title: "24 h", step: "15m" },

@@ -1,10 +1,10 @@
 import { Link } from "@tanstack/react-router";
 import type { CSSProperties } from "react";
-import type { BodyOf } from "../../api/queries.ts";
-import { Section } from "../../parts/facts.tsx";
-import { to } from "../../parts/links.ts";
+import type { BodyOf } from "../api/queries.ts";
+import { Section } from "./facts.tsx";
+import styles from "./fleet.module.css";
 import { FleetHistory } from "./fleet-history.tsx";
-import styles from "./overview.module.css";
+import { to } from "./links.ts";
 
 const shown = [
   ["online", "Online", "good", "connected now"],
@@ -16,10 +16,14 @@ const shown = [
 /** How many devices are in which state, each a link to them. */
 export function Fleet({
   orgId,
+  siteId,
+  title = "Fleet",
   summary,
   hasHistory,
 }: {
   orgId: string | undefined;
+  siteId?: string;
+  title?: string;
   summary: BodyOf<"/api/v1/devices/summary"> | undefined;
   /** Whether the user may see whole organizations, which alone are counted over time. */
   hasHistory: boolean;
@@ -28,13 +32,13 @@ export function Fleet({
   const all = shown.reduce((sum, [status]) => sum + (of(status)?.count ?? 0), 0);
   const share = (count: number) => `${((count / all) * 100).toLocaleString("en", { maximumFractionDigits: 1 })} %`;
   return (
-    <Section title="Fleet" action={<Link {...to("/devices", { orgId })}>All devices</Link>}>
+    <Section title={title} action={<Link {...to("/devices", { orgId, siteId })}>All devices</Link>}>
       <ul className={styles.counts}>
         {shown.map(([status, name, tone, what]) => {
           const { count = 0, isEstimate = false } = of(status) ?? {};
           return (
             <li key={status} data-tone={tone}>
-              <Link {...to("/devices", { status, orgId })}>
+              <Link {...to("/devices", { status, orgId, siteId })}>
                 <span>{name}</span>
                 <b className="number">{summary ? `${isEstimate ? "about " : ""}${count.toLocaleString()}` : "…"}</b>
                 <small>{status === "online" && all > 0 ? share(count) : what}</small>

@@ -54,6 +54,8 @@ type ListPageProps<P extends ListPath> = {
   section?: SectionName;
   /** How each row is: while the list is whole, those that fail come first. */
   toneOf?(row: ItemOf<P>): Tone;
+  /** The heading under which a row stands with its neighbours, in this order of the API; null for none. */
+  groupOf?(row: ItemOf<P>, sort: string | undefined): string | null;
   /** What the rows are, after their number; without it, the title. */
   noun?: string;
   /** More about the rows, after their number. */
@@ -81,15 +83,15 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
     defaults,
     controls,
     toneOf,
+    groupOf,
   } = props;
   const notAllowed = useWhyNot(`GET ${path}`);
   const [filters, change] = useFilters();
   const query: Filters & FiltersOf<P> = pickFilters({ ...defaults, ...filters }, names) as FiltersOf<P>;
   const params = { ...(at ? { path: at } : {}), query };
-  const isAllowed = notAllowed === null;
   // In another order than newest first, new rows cannot be identified.
   const polled = everyMs && !query.sort ? { everyMs } : {};
-  const list = useList(path, { params }, { ...polled, enabled: isAllowed, isStill: true });
+  const list = useList(path, { params }, { ...polled, enabled: notAllowed === null, isStill: true });
   const count = useCount(path, { params }, list);
   const [columnChoice, chooseColumns] = useColumnChoice(path);
   const choice = columnChoice ?? usualColumns;
@@ -98,6 +100,7 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
   const isChosen = areChosen(columnChoice);
   const shownColumns = useMemo(() => tellingColumns(possible, rows, isChosen), [possible, rows, isChosen]);
   const [areColumnsOpen, openColumns] = useState(false);
+  const groupOfRow = useMemo(() => groupOf && ((row: ItemOf<P>) => groupOf(row, query.sort)), [groupOf, query.sort]);
   const selection = useListSelection(rows, keyOf, query);
   const showNewest = () => {
     void list.showNewest();
@@ -116,7 +119,7 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
   const shown: Shown = { columns: exported, total: count.total };
   const inForce = names.filter((name) => name !== "orgId" && name !== "sort" && filters[name]);
   const order = names.some((name) => name === "sort")
-    ? { order: { inForce: filters.sort, change: (sort: string | undefined) => change({ sort }) } }
+    ? { order: { inForce: query.sort, change: (sort: string | undefined) => change({ sort }) } }
     : {};
   return (
     <>
@@ -161,6 +164,7 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
           columns={shownColumns}
           rows={rows}
           keyOf={keyOf}
+          {...(groupOfRow ? { groupOf: groupOfRow } : {})}
           {...(bulk ? { selection: selection.inTable } : {})}
           {...order}
           sizing={{ widths: choice.widths, change: (widths) => chooseColumns({ ...choice, widths }) }}
@@ -170,13 +174,11 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
           isStale={list.isStale}
           loadMore={() => void list.loadMore()}
         />
-      ) : !list.isLoading && list.failure === null ? (
-        inForce.length > 0 ? (
-          <NothingMatches inForce={inForce} filters={filters} drop={(name) => change({ [name]: undefined })} />
-        ) : (
-          empty
-        )
-      ) : null}
+      ) : list.isLoading || list.failure ? null : inForce.length > 0 ? (
+        <NothingMatches inForce={inForce} filters={filters} drop={(name) => change({ [name]: undefined })} />
+      ) : (
+        empty
+      )}
     </>
   );
 }

@@ -40,6 +40,8 @@ export type Column<Row> = {
   as?: CardPart;
   /** The API's name for an order by this column. */
   sort?: string;
+  /** The API knows this order in one direction alone. */
+  isOneWay?: true;
   /** The API's names of what it shows, in an export. */
   exported?: readonly string[];
 };
@@ -57,6 +59,8 @@ type TableProps<Row> = {
   columns: readonly Column<Row>[];
   rows: readonly Row[];
   keyOf(row: Row): string;
+  /** The heading under which a row stands with its neighbours; null for none. */
+  groupOf?(row: Row): string | null;
   /** Of all rows there are; null when that is not known. */
   total: number | null;
   hasMore: boolean;
@@ -79,6 +83,8 @@ export type Selection = { chosen: ReadonlySet<string>; change(chosen: ReadonlySe
  */
 const rowPx = { usual: 41, compact: 32, card: 92 };
 const cardGapPx = 8;
+/** Height of a heading between rows. */
+const groupPx = 37;
 
 /** The height of a row now. */
 function useRowPx(): number {
@@ -111,6 +117,7 @@ export function Table<Row>(props: TableProps<Row>) {
     columns,
     rows,
     keyOf,
+    groupOf,
     total,
     hasMore,
     isLoadingMore,
@@ -121,27 +128,23 @@ export function Table<Row>(props: TableProps<Row>) {
     sizing,
   } = props;
   const scroller = useRef<HTMLElement>(null);
-  const { virtual, isCard } = useVirtualRows(rows.length, scroller);
+  const lines = useMemo(() => linesOf(rows, keyOf, groupOf), [rows, keyOf, groupOf]);
+  const { virtual, isCard } = useVirtualRows(lines, scroller);
   const items = virtual.getVirtualItems();
   const last = items.at(-1)?.index ?? 0;
   useEffect(() => {
-    if (hasMore && !isLoadingMore && last >= rows.length - 20) loadMore();
-  }, [hasMore, isLoadingMore, last, rows.length, loadMore]);
+    if (hasMore && !isLoadingMore && last >= lines.length - 20) loadMore();
+  }, [hasMore, isLoadingMore, last, lines.length, loadMore]);
 
   const onKeyDown = useRowFocus(scroller);
   const toggle = useToggle(rows, keyOf, selection);
-  // One function for all rows, which never changes, so that no row is rendered again because of it.
-  const latestToggle = useRef(toggle);
-  latestToggle.current = toggle;
-  const toggleLatest = useCallback((key: string, isRange: boolean) => latestToggle.current(key, isRange), []);
   useShortcut("x", () => {
     const key = document.activeElement?.closest<HTMLElement>("tr[data-key]")?.dataset.key;
     if (key !== undefined) toggle(key);
   });
-  const areAllChosen =
-    selection !== undefined && rows.length > 0 && rows.every((row) => selection.chosen.has(keyOf(row)));
-  const areSomeChosen =
-    !areAllChosen && selection !== undefined && rows.some((row) => selection.chosen.has(keyOf(row)));
+  const chosenCount = selection ? rows.filter((row) => selection.chosen.has(keyOf(row))).length : 0;
+  const areAllChosen = rows.length > 0 && chosenCount === rows.length;
+  const areSomeChosen = chosenCount > 0 && !areAllChosen;
   const width = columns.length + (selection ? 1 : 0);
   const margin = virtual.options.scrollMargin;
   const above = (items[0]?.start ?? margin) - margin;
@@ -166,18 +169,23 @@ export function Table<Row>(props: TableProps<Row>) {
         />
         <tbody>
           {above > 0 ? <Space height={above} columns={width} /> : null}
-          {items.map(({ index }) => {
-            const row = rows[index] as Row;
+          {items.map(({ index: line }) => {
+            const { heading, at, key: lineKey } = lines[line] as TableLine;
+            if (heading !== null) {
+              return <Heading key={lineKey} line={line} title={heading} columns={width} virtual={virtual} />;
+            }
+            const row = rows[at] as Row;
             const key = keyOf(row);
             return (
               <Line
                 key={key}
                 id={key}
-                index={index}
+                index={at}
+                line={line}
                 row={row}
                 columns={columns as readonly Column<unknown>[]}
                 {...(isCard ? { measure: virtual.measureElement } : {})}
-                {...(selection ? { isChosen: selection.chosen.has(key), toggle: toggleLatest } : {})}
+                {...(selection ? { isChosen: selection.chosen.has(key), toggle } : {})}
               />
             );
           })}
@@ -191,26 +199,53 @@ export function Table<Row>(props: TableProps<Row>) {
   );
 }
 
-/** Selects a row or takes it out; with `isRange` all rows from the one before to it. */
+/**
+ * Selects a row or takes it out; with `isRange` all rows from the one before to it. One function for all rows, which
+ * never changes, so that no row is rendered again because of it.
+ */
 function useToggle<Row>(rows: readonly Row[], keyOf: (row: Row) => string, selection: Selection | undefined) {
   const before = useRef<string | null>(null);
-  return (key: string, isRange = false) => {
+  const toggle = (key: string, isRange: boolean) => {
     if (!selection) return;
     const keys = rows.map(keyOf);
     selection.change(toggled({ keys, chosen: selection.chosen, key, from: isRange ? before.current : null }));
     before.current = key;
   };
+  const latest = useRef(toggle);
+  latest.current = toggle;
+  return useCallback((key: string, isRange = false) => latest.current(key, isRange), []);
 }
 
-/** The rows that are in the DOM: those in sight, and some around them. */
-function useVirtualRows(count: number, scroller: RefObject<HTMLElement | null>) {
+/** What stands below one another: a row by its index, or a heading above the row of that index. */
+type TableLine = { key: string; heading: string | null; at: number };
+
+function linesOf<Row>(
+  rows: readonly Row[],
+  keyOf: (row: Row) => string,
+  groupOf: ((row: Row) => string | null) | undefined,
+): TableLine[] {
+  let shown: string | null = null;
+  return rows.flatMap((row, at): TableLine[] => {
+    const group = groupOf?.(row) ?? null;
+    const isNew = group !== null && group !== shown;
+    shown = group;
+    const line = { key: keyOf(row), heading: null, at };
+    return isNew ? [{ key: `above ${line.key}`, heading: group, at }, line] : [line];
+  });
+}
+
+/** The lines that are in the DOM: those in sight, and some around them. */
+function useVirtualRows(lines: readonly TableLine[], scroller: RefObject<HTMLElement | null>) {
   const heightPx = useRowPx();
   const isCard = heightPx === rowPx.card;
   const virtual = useVirtualizer({
-    count,
+    count: lines.length,
+    indexAttribute: "data-line",
+    // Measured heights stay with their rows when a heading comes between.
+    getItemKey: useCallback((line: number) => lines[line]?.key ?? line, [lines]),
     // On a phone the page scrolls, not the table.
     getScrollElement: () => (isCard ? document.getElementById("main") : scroller.current),
-    estimateSize: () => heightPx,
+    estimateSize: (line) => (lines[line]?.heading === null ? heightPx : groupPx),
     gap: isCard ? cardGapPx : 0,
     scrollMargin: isCard ? (scroller.current?.offsetTop ?? 0) : 0,
     overscan: 12,
@@ -272,7 +307,7 @@ function TableHead<Row>({
               />
             </th>
           ) : null}
-          {columns.map(({ id, title, isEnd, sort }) => (
+          {columns.map(({ id, title, isEnd, sort, isOneWay }) => (
             <th
               key={id}
               scope="col"
@@ -284,7 +319,7 @@ function TableHead<Row>({
                 <button
                   type="button"
                   className={styles.sort}
-                  onClick={() => order.change(nextSort(sort, order.inForce))}
+                  onClick={() => order.change(nextSort(sort, order.inForce, isOneWay))}
                 >
                   {title}
                   {sortIcons[sortedBy(sort, order.inForce)]}
@@ -375,6 +410,8 @@ function Sizer({
 type LineProps = {
   id: string;
   index: number;
+  /** Its position below the headings before it. */
+  line: number;
   row: unknown;
   columns: readonly Column<unknown>[];
   isChosen?: boolean;
@@ -388,11 +425,12 @@ const partOf = ({ as, isMinor }: Column<unknown>, at: number) =>
   at === 0 ? "title" : (as ?? (isMinor ? "fact" : "plain"));
 
 /** One row; rendered again only when the row or its columns change, not for a scroll or the list's number. */
-const Line = memo(({ id, index, row, columns, isChosen, toggle, measure }: LineProps) => (
+const Line = memo(({ id, index, line, row, columns, isChosen, toggle, measure }: LineProps) => (
   <tr
     ref={measure}
     data-key={id}
     data-index={index}
+    data-line={line}
     aria-rowindex={index + 2}
     className={isChosen ? styles.chosen : undefined}
   >
@@ -418,6 +456,22 @@ const Line = memo(({ id, index, row, columns, isChosen, toggle, measure }: LineP
     ))}
   </tr>
 ));
+
+type HeadingProps = {
+  line: number;
+  title: string;
+  columns: number;
+  virtual: ReturnType<typeof useVirtualRows>["virtual"];
+};
+
+/** What the rows below have in common. */
+const Heading = ({ line, title, columns, virtual }: HeadingProps) => (
+  <tr ref={virtual.measureElement} data-line={line} className={styles.group}>
+    <th scope="rowgroup" colSpan={columns}>
+      {title}
+    </th>
+  </tr>
+);
 
 const sortIcons = {
   none: <ChevronsUpDown size={14} aria-hidden />,

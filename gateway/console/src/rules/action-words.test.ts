@@ -1,5 +1,17 @@
-import { expect, it } from "@jest/globals";
-import { actionTitle, actionWords } from "./action-words.ts";
+import { readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "@jest/globals";
+import { actionTitle, actionWords, attemptTitle, rowTitle } from "./action-words.ts";
+
+/** Every action that a route names. */
+function actionsOfRoutes(): string[] {
+  const folder = fileURLToPath(new URL("../../../src/routes/", import.meta.url));
+  const texts = readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts"))
+    .map((file) => readFileSync(`${folder}${file}`, "utf8"));
+  const named = texts.flatMap((text) => [...text.matchAll(/audit: "([a-z_.]+)"/g)].map(([, name = ""]) => name));
+  return [...new Set(named)].sort();
+}
 
 const row = (action: string, name: string | null = null) => ({ action, resource: { type: "x", name } });
 
@@ -27,4 +39,50 @@ it.each([
   ["sso.provider.certificates.expiring", "Single sign-on provider certificates expiring"],
 ])("the action %s has the title %s", (action, title) => {
   expect(actionTitle(action)).toBe(title);
+});
+
+it.each([
+  ["site.delete", "denied", "Tried to delete a site"],
+  ["site.update", "failure", "Failed to change a site"],
+  ["api_key.create", "denied", "Tried to create an API key"],
+  ["user.create", "denied", "Tried to create a user"],
+  ["user.password.change", "failure", "Failed to change a user's password"],
+  ["user.recovery_codes.rotate", "denied", "Tried to rotate a user's recovery codes"],
+  ["organization.credentials.revoke", "denied", "Tried to revoke an organization's credentials"],
+  ["webhook.rotate_secret", "denied", "Tried to rotate a webhook secret"],
+  ["agent_update.settings.update", "denied", "Tried to change agent update settings"],
+  ["user.login", "failure", "Sign-in refused"],
+  ["device.update.failed", "failure", "Device update failed"],
+  ["custom.till_closed", "denied", "Custom till closed: refused"],
+] as const)("the action %s with the result %s has the title %s", (action, result, title) => {
+  expect(attemptTitle(action, result)).toBe(title);
+});
+
+describe("the title of an attempt", () => {
+  const actions = actionsOfRoutes();
+
+  it("finds the actions of all routes", () => {
+    expect(actions.length).toBeGreaterThan(80);
+    expect(actions).toEqual(expect.arrayContaining(["site.delete", "user.invite", "webhook.create"]));
+  });
+
+  it.each(actions)("says of %s that it did not happen", (action) => {
+    const attempt = /^(?:Tried|Failed) to [a-z]+|(?:refused|failed)$/;
+    for (const result of ["denied", "failure"] as const) {
+      expect(attemptTitle(action, result)).toMatch(attempt);
+      expect(attemptTitle(action, result)).not.toBe(actionTitle(action));
+      expect(actionWords({ ...row(action), result }).did).toMatch(new RegExp(attempt.source, "i"));
+    }
+  });
+});
+
+it("a bulk job's row says how many devices it changed, and how", () => {
+  const job = {
+    action: "device.bulk_job.create",
+    result: "success",
+    resource: { type: "device_bulk_job", name: "update" },
+    details: { action: "decommission", devices: 1_200 },
+  } as const;
+  expect(rowTitle(job)).toBe("1,200 devices decommissioned");
+  expect(actionWords(job)).toEqual({ did: "decommissioned", kind: "1,200 devices", name: null });
 });

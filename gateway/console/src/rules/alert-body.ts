@@ -13,8 +13,8 @@ export const isAlertTemplate = (text: string): text is AlertTemplate => Object.h
 type Texts = Readonly<Record<string, string | undefined>>;
 export type AlertQuery = Record<string, string | string[]>;
 
-/** Filters of the audit page that an alert does not have: it has no times, and its organization stands beside them. */
-const notOfAlerts: ReadonlySet<string> = new Set(["orgId", "from", "to", "sort"]);
+/** Filters of the audit page that an alert does not have: times, folded rows, and the organization beside them. */
+const notOfAlerts: ReadonlySet<string> = new Set(["orgId", "from", "to", "sort", "excludeTargetTypes"]);
 const lists: ReadonlySet<string> = new Set(["actions", "excludeActions"]);
 
 /** The filters of an address as an alert has them. */

@@ -1,15 +1,23 @@
-type Count = { status: string; count: number };
-type Connected = { online: number; total: number; tone: "warn" | "bad" | null };
+import type { Tone } from "./tone.ts";
+
+/** Devices of an owner by status, as its list has them. */
+export type DeviceCounts = { online: number; offline: number; updating: number; quarantined: number };
+type Connected = { online: number; total: number; tone: Extract<Tone, "warn" | "bad"> | null };
 
 /** Shares of devices that are not connected from which that is worth a look, and from which it is an outage. */
 const [warnShare, badShare] = [0.1, 0.5];
 
 /** How many devices are connected, of those that should be: neither decommissioned nor waiting for approval. */
-export function connectedOf(counts: readonly Count[]): Connected {
-  const of = (...states: string[]) =>
-    counts.filter(({ status }) => states.includes(status)).reduce((sum, { count }) => sum + count, 0);
-  const online = of("online", "updating");
-  const total = online + of("offline");
-  const away = total === 0 ? 0 : (total - online) / total;
+export function connectedOf({ online: quiet, updating, offline }: Omit<DeviceCounts, "quarantined">): Connected {
+  const online = quiet + updating;
+  const total = online + offline;
+  const away = total === 0 ? 0 : offline / total;
   return { online, total, tone: away >= badShare ? "bad" : away >= warnShare ? "warn" : null };
+}
+
+/** The heading above owners of which about as many devices are away. */
+export function outageOf(counts: DeviceCounts): string {
+  const { tone, total } = connectedOf(counts);
+  if (total === 0) return "No devices";
+  return tone === "bad" ? "At least half offline" : tone === "warn" ? "At least a tenth offline" : "Online";
 }

@@ -24,7 +24,7 @@ const states: Readonly<Record<Decision["rule"], Shown>> = {
   halted: { of: "halted", as: "halted", tone: "warn" },
   not_in_ring: waits,
   not_in_bucket: waits,
-  back_off: { of: "failed", as: "failed, tried again", tone: "bad" },
+  back_off: { of: "failed", as: "tried again later", tone: "bad" },
   in_progress: { of: "updating", as: "updating", tone: "run" },
   in_flight_cap: waits,
   offered: { of: "offered", as: "offered", tone: "run" },

@@ -6,3 +6,9 @@ export const machineActions = [
   "agent.eventlogs.submit",
   "agent.token.rotate",
 ] as const;
+
+/** The target of each row of a bulk job's devices: without those rows, the job's own stands alone. */
+export const bulkJobTarget = "device_bulk_job";
+
+/** What is left out of the audit trail at first: what machines do, and each device of a bulk job. */
+export const foldedRows = { excludeActions: machineActions.join(","), excludeTargetTypes: bulkJobTarget } as const;

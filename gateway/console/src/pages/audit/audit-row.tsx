@@ -9,7 +9,7 @@ import { PlainTable } from "../../parts/plain-table.tsx";
 import { FailureState, Loading } from "../../parts/states.tsx";
 import { ExactInstant, Instant } from "../../parts/time.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
-import { actionTitle } from "../../rules/action-words.ts";
+import { rowTitle } from "../../rules/action-words.ts";
 import { changesOf } from "../../rules/changes.ts";
 import { claimedActorIn } from "../../rules/claimed-actor.ts";
 import { curlOf } from "../../rules/curl.ts";
@@ -39,12 +39,7 @@ export function AuditRow() {
     value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value);
   return (
     <>
-      <PageTitle
-        title={actionTitle(data.action)}
-        status={data.result}
-        sub={<By of={data} />}
-        actions={<Neighbours id={id} />}
-      />
+      <PageTitle title={rowTitle(data)} status={data.result} sub={<By of={data} />} actions={<Neighbours id={id} />} />
       <Section
         title="What happened"
         action={

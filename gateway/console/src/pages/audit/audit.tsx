@@ -1,11 +1,12 @@
 import type { ItemOf } from "@muster/client";
 import { Link } from "@tanstack/react-router";
+import { useCallback } from "react";
 import { newAlertOfFilters } from "../../operations/new-alert.tsx";
 import { OperationButton } from "../../operations/operation-buttons.tsx";
-import { ActionName } from "../../parts/action-name.tsx";
+import { RowName } from "../../parts/action-name.tsx";
 import { ExportButton } from "../../parts/export-button.tsx";
 import { asOptions } from "../../parts/filter-bar.tsx";
-import { toRecord } from "../../parts/links.ts";
+import { to, toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
 import { NameOf } from "../../parts/name-of.tsx";
 import { EmptyState } from "../../parts/states.tsx";
@@ -13,11 +14,14 @@ import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Instant } from "../../parts/time.tsx";
 import { type Filters, pickFilters, useFilters } from "../../parts/use-filters.ts";
-import { words } from "../../rules/action-words.ts";
+import { useZone, zoneName } from "../../parts/zone.ts";
+import { isByUser, words } from "../../rules/action-words.ts";
 import { alertQueryOf } from "../../rules/alert-body.ts";
 import { categories, results } from "../../rules/audit-filters.ts";
 import { claimedActorIn } from "../../rules/claimed-actor.ts";
-import { machineActions } from "../../rules/machine-actions.ts";
+import { dayHeading } from "../../rules/day-heading.ts";
+import { foldedRows } from "../../rules/machine-actions.ts";
+import { sensitiveMark } from "../../rules/sensitive-actions.ts";
 
 /** Filters that list, search and export know; the text is one of the search alone. */
 const commonFilters = [
@@ -30,22 +34,33 @@ const commonFilters = [
   "result",
   "resource",
   "resourceId",
+  "target",
   "excludeActions",
+  "excludeTargetTypes",
   "from",
   "to",
 ] as const;
 
 /** Whoever looks for one of these gets every row of it. */
-const narrowing = ["q", "user", "actorId", "action", "actions", "resource", "resourceId"] as const;
-/** The name of no action: excluding it excludes nothing. */
-const noAction = "none";
+const narrowing = ["q", "user", "actorId", "action", "actions", "resource", "resourceId", "target"] as const;
+/** The name of no action and no type: excluding it excludes nothing. */
+const nothing = "none";
+/** Rows that are folded until a box shows them, and what it is called. */
+const boxes = [
+  ["excludeActions", "Rows of machines, and sign-ins"],
+  ["excludeTargetTypes", "Each device of bulk jobs"],
+] as const;
 
-/** The audit trail: who did what, newest first. */
+type AuditRow = ItemOf<"/api/v1/audit-logs/logs">;
+
+/** The audit trail: who did what, newest first, by day. */
 export function Audit() {
   const [filters, change] = useFilters();
   const { orgId, q } = filters;
   const isNarrowed = narrowing.some((name) => filters[name]);
-  const defaults = isNarrowed ? {} : { excludeActions: machineActions.join(",") };
+  const defaults = isNarrowed ? {} : foldedRows;
+  const timeZone = zoneName(useZone());
+  const ofDay = useCallback(({ timestamp }: AuditRow) => dayHeading(timestamp, new Date(), { timeZone }), [timeZone]);
   return (
     <ListPage
       title="Audit"
@@ -66,21 +81,25 @@ export function Audit() {
         actions: "Actions",
         resource: "Resource",
         resourceId: "Resource",
+        target: "About",
       }}
       hasTimeRange
       defaults={defaults}
       controls={
-        isNarrowed ? null : (
-          <label>
-            <input
-              type="checkbox"
-              checked={filters.excludeActions === noAction}
-              onChange={({ target }) => change({ excludeActions: target.checked ? noAction : undefined })}
-            />{" "}
-            Rows of machines, and sign-ins
-          </label>
-        )
+        isNarrowed
+          ? null
+          : boxes.map(([name, title]) => (
+              <label key={name}>
+                <input
+                  type="checkbox"
+                  checked={filters[name] === nothing}
+                  onChange={({ target }) => change({ [name]: target.checked ? nothing : undefined })}
+                />{" "}
+                {title}
+              </label>
+            ))
       }
+      groupOf={ofDay}
       actions={(shown) => (
         <>
           <AlertButton orgId={orgId} filters={pickFilters({ ...defaults, ...filters }, ["q", ...commonFilters])} />
@@ -96,7 +115,7 @@ export function Audit() {
 /** Makes an alert of the filters on screen. */
 function AlertButton({ orgId, filters }: { orgId: string | undefined; filters: Filters }) {
   const { excludeActions, ...others } = filters;
-  const query = alertQueryOf(excludeActions === noAction ? others : filters);
+  const query = alertQueryOf(excludeActions === nothing ? others : filters);
   return <OperationButton of={{ orgId, query }} operation={newAlertOfFilters} />;
 }
 
@@ -106,15 +125,15 @@ function columns({
 }: {
   orgId: string | undefined;
   change: ReturnType<typeof useFilters>[1];
-}): Column<ItemOf<"/api/v1/audit-logs/logs">>[] {
+}): Column<AuditRow>[] {
   return [
     {
       id: "action",
       title: "Action",
       exported: ["action"],
-      cell: ({ id, action }) => (
-        <Link {...toRecord("/audit/$id", { id }, { orgId })}>
-          <ActionName of={action} />
+      cell: (row) => (
+        <Link {...toRecord("/audit/$id", { id: row.id }, { orgId })}>
+          <RowName of={row} isQuiet={!isByUser(row)} />
         </Link>
       ),
     },
@@ -150,23 +169,23 @@ function columns({
       id: "resource",
       title: "Resource",
       exported: ["resourceType", "resourceName"],
-      width: "17rem",
+      width: "19rem",
       as: "note",
-      cell: ({ resource: { type, name, id } }) => (
-        <>
-          <span className="soft">{words(type)}</span> {name ?? (type === "device" && id ? <NameOf id={id} /> : null)}
-        </>
-      ),
+      cell: (row) => <Resource of={row} orgId={orgId} />,
     },
     {
       id: "result",
       title: "Result",
       exported: ["result"],
-      width: "7rem",
+      width: "8rem",
       as: "state",
-      isUsual: ({ result }) => result === "success",
-      // What went as it should has no word, so that the rest stands out.
-      cell: ({ result }) => (result === "success" ? null : <Status of={result} />),
+      isUsual: ({ result, action }) => result === "success" && sensitiveMark(action) === null,
+      // What went as it should and every day has no word, so that the rest stands out.
+      cell: ({ result, action }) => {
+        const mark = sensitiveMark(action);
+        if (result !== "success") return <Status of={result} />;
+        return mark === null ? null : <Status of="sensitive" as={mark} tone="warn" />;
+      },
     },
     {
       id: "time",
@@ -178,4 +197,20 @@ function columns({
       cell: ({ timestamp }) => <Instant at={timestamp} />,
     },
   ];
+}
+
+/** Records of which the name is found by their id. */
+const named: readonly string[] = ["device", "device_group", "site", "organization", "partner", "user"];
+
+/** What a row is about; of a bulk job, its devices. */
+function Resource({ of: { resource, action }, orgId }: { of: AuditRow; orgId: string | undefined }) {
+  const { type, name, id } = resource;
+  if (action === "device.bulk_job.create" && id) {
+    return <Link {...to("/audit", { orgId, target: id })}>Each of its devices</Link>;
+  }
+  return (
+    <>
+      <span className="soft">{words(type)}</span> {name ?? (id && named.includes(type) ? <NameOf id={id} /> : null)}
+    </>
+  );
 }

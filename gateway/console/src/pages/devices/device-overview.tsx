@@ -1,11 +1,14 @@
+import type { ReactNode } from "react";
 import { type BodyOf, useList } from "../../api/queries.ts";
 import { Facts, Section } from "../../parts/facts.tsx";
 import { LongCode } from "../../parts/long-text.tsx";
 import { useWhyNot } from "../../parts/me.tsx";
 import { NameOf } from "../../parts/name-of.tsx";
+import { Sides } from "../../parts/sides.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
 import { systemName } from "../../rules/system-name.ts";
 import styles from "./device.module.css";
+import { DeviceAttention } from "./device-attention.tsx";
 import { DeviceTimeline } from "./device-history.tsx";
 import { DeviceMetrics } from "./device-metrics.tsx";
 import { DeviceUpdates } from "./device-updates.tsx";
@@ -13,50 +16,78 @@ import { GroupLinks, SiteLink } from "./site-and-group-links.tsx";
 
 type Device = BodyOf<"/api/v1/devices/{id}">;
 
-/** How the device is now, what happens to it, and what is known of it. */
-export function DeviceOverview({ of, open }: { of: Device; open(tab: "logs" | "history"): void }) {
+/** What needs a look, how busy the machine is, then its updates and what happened to it; beside them what is known. */
+export function DeviceOverview({ of, open }: { of: Device; open(tab: "logs" | "updates" | "history"): void }) {
   const mayReadLogs = useWhyNot("GET /api/v1/devices/{id}/diagnostic-logs") === null;
   return (
-    <div className={styles.sides}>
-      <div>
-        <DeviceUpdates id={of.id} isShort />
-        <DeviceMetrics of={of} />
-        <DeviceTimeline of={of} onMore={() => open("history")} />
-      </div>
-      <div>
-        <DeviceFacts of={of} />
-        {mayReadLogs ? <LastErrors id={of.id} onMore={() => open("logs")} /> : null}
-      </div>
+    <div className={styles.overview}>
+      <DeviceAttention of={of} onUpdates={() => open("updates")} />
+      <DeviceMetrics of={of} />
+      <Sides
+        main={
+          <>
+            <DeviceUpdates id={of.id} isShort />
+            <DeviceTimeline of={of} onMore={() => open("history")} />
+          </>
+        }
+        side={
+          <>
+            <DeviceFacts of={of} />
+            {mayReadLogs ? <LastErrors id={of.id} onMore={() => open("logs")} /> : null}
+          </>
+        }
+      />
     </div>
   );
 }
 
-/** A fact that not every agent reports: nothing without it. */
-const reportedFact = (name: string, value: string | null) => (value === null ? [] : ([[name, value]] as const));
+type Fact = readonly [name: string, value: ReactNode];
+/** A fact that not every device has: nothing without it. */
+const optionalFact = (name: string, value: ReactNode): readonly Fact[] => (value ? [[name, value]] : []);
 
+/** What is known of the device, in the order of the questions: where it is, what it is, what runs there. */
 function DeviceFacts({ of }: { of: Device }) {
   const addresses = of.reported?.ipAddresses ?? [];
+  const groups: readonly (readonly [title: string, facts: readonly Fact[]])[] = [
+    [
+      "Place",
+      [
+        ["Organization", <NameOf key="organization" id={of.orgId} />],
+        ["Site", of.siteId ? <SiteLink key="site" id={of.siteId} /> : null],
+        ["Groups", of.groupIds.length > 0 ? <GroupLinks key="groups" of={of} /> : null],
+      ],
+    ],
+    [
+      "Machine",
+      [
+        ["System", `${systemName(of.os)}, ${of.arch}`],
+        ["Last address", of.lastIpAddress],
+        ...optionalFact("Own addresses", addresses.join(", ")),
+        ...optionalFact("Serial number", of.serialNumber),
+        ...optionalFact("Hardware id", of.hardwareId ? <LongCode of={of.hardwareId} what="hardware id" /> : null),
+      ],
+    ],
+    [
+      "Agent",
+      [
+        ["Version", of.agentVersion],
+        ...optionalFact("Watchdog", of.watchdogVersion),
+        ...optionalFact("Helper", of.helperVersion),
+        ["Updates", of.autoUpdateEnabled ? "on" : "held"],
+        ["Last seen", <Time key="seen" at={of.lastSeenAt} />],
+        ["Enrolled", <Time key="made" at={of.createdAt} />],
+        ["Id", <LongCode key="id" of={of.id} what="id" />],
+      ],
+    ],
+  ];
   return (
     <Section title="Facts">
-      <Facts
-        of={[
-          ["Organization", <NameOf key="organization" id={of.orgId} />],
-          ["Site", of.siteId ? <SiteLink key="site" id={of.siteId} /> : null],
-          ["Groups", of.groupIds.length > 0 ? <GroupLinks key="groups" of={of} /> : null],
-          ["System", `${systemName(of.os)}, ${of.arch}`],
-          ["Agent", of.agentVersion],
-          ...reportedFact("Watchdog", of.watchdogVersion),
-          ...reportedFact("Helper", of.helperVersion),
-          ["Agent updates", of.autoUpdateEnabled ? "on" : "held"],
-          ["Last seen", <Time key="seen" at={of.lastSeenAt} />],
-          ["Last address", of.lastIpAddress],
-          ...(addresses.length > 0 ? ([["Own addresses", addresses.join(", ")]] as const) : []),
-          ...reportedFact("Serial number", of.serialNumber),
-          ["Hardware id", of.hardwareId ? <LongCode key="hardware" of={of.hardwareId} what="hardware id" /> : null],
-          ["Enrolled", <Time key="made" at={of.createdAt} />],
-          ["Id", <LongCode key="id" of={of.id} what="id" />],
-        ]}
-      />
+      {groups.map(([title, facts]) => (
+        <div key={title} className={styles.group}>
+          <h3>{title}</h3>
+          <Facts of={facts} />
+        </div>
+      ))}
     </Section>
   );
 }

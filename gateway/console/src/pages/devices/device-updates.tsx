@@ -10,6 +10,7 @@ import { Status } from "../../parts/status.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
 import { decisionState, dependsOnRollout } from "../../rules/decision-state.ts";
 import { reasonSentence } from "../../rules/reason-sentences.ts";
+import styles from "./device.module.css";
 
 /** Leads to the rollouts of a program that waits for one of them. */
 function RolloutsOf({ of }: { of: BodyOf<"/api/v1/devices/{id}/update-decision">["components"][number] }) {
@@ -28,6 +29,9 @@ export function DeviceUpdates({ id, isShort = false }: { id: string; isShort?: b
   const decision = useGet("/api/v1/devices/{id}/update-decision", { params: { path: { id } } }, { enabled: !isHidden });
   if (isHidden) return null;
   const [first] = decision.data?.components ?? [];
+  // Programs that are not there are one line, not a row each.
+  const shown = decision.data?.components.filter(({ rule }) => !isShort || rule !== "not_reported") ?? [];
+  const absent = decision.data?.components.filter((each) => !shown.includes(each)) ?? [];
   return (
     <>
       <Section
@@ -46,11 +50,13 @@ export function DeviceUpdates({ id, isShort = false }: { id: string; isShort?: b
           <FailureState failure={decision.error.failure} onRetry={() => void decision.refetch()} />
         ) : null}
         {decision.isPending ? <Loading /> : null}
-        {decision.data ? (
+        {shown.length > 0 ? (
           <PlainTable columns={["Program", "Runs", "Target", "Decision"]}>
-            {decision.data.components.map((each) => (
+            {shown.map((each) => (
               <tr key={each.component}>
-                <th scope="row">{each.component}</th>
+                <th scope="row" className={styles.program}>
+                  {each.component}
+                </th>
                 <td className="number">{each.current ?? "not reported"}</td>
                 <td className="number">{each.target ?? "none"}</td>
                 <td>
@@ -63,6 +69,9 @@ export function DeviceUpdates({ id, isShort = false }: { id: string; isShort?: b
               </tr>
             ))}
           </PlainTable>
+        ) : null}
+        {absent.length > 0 ? (
+          <p className="soft">Its agent reports no {absent.map(({ component }) => component).join(" and no ")}.</p>
         ) : null}
       </Section>
       {isShort || !decision.data ? null : (

@@ -154,9 +154,9 @@ function columns({
     {
       id: "agent",
       title: "Agent",
-      width: "6rem",
+      width: "9.5rem",
       isMinor: true,
-      cell: ({ agentVersion }) => <AgentVersion of={agentVersion} onChoose={() => change({ agentVersion })} />,
+      cell: (device) => <AgentVersion of={device} onChoose={() => change({ agentVersion: device.agentVersion })} />,
     },
     {
       id: "address",
@@ -201,15 +201,43 @@ const Location = ({ orgId, siteId }: { orgId: string | null; siteId: string | nu
   </>
 );
 
-/** A version, which narrows the list to the devices that run it. */
-const AgentVersion = ({ of, onChoose }: { of: string; onChoose(): void }) => (
-  <button
-    type="button"
-    data-weight="link"
-    data-tip="Only devices with this version"
-    className="number"
-    onClick={onChoose}
-  >
-    {of}
-  </button>
+/** A version, which narrows the list to the devices that run it, and how it stands to its target. */
+const AgentVersion = ({ of, onChoose }: { of: ItemOf<"/api/v1/devices">; onChoose(): void }) => (
+  <>
+    <button
+      type="button"
+      data-weight="link"
+      data-tip="Only devices with this version"
+      className="number"
+      onClick={onChoose}
+    >
+      {of.agentVersion}
+    </button>{" "}
+    <UpdateState of={of} />
+  </>
 );
+
+/** How its versions stand to their targets, where they are not the same; held where its updates are turned off. */
+function UpdateState({ of: { updateState, autoUpdateEnabled } }: { of: ItemOf<"/api/v1/devices"> }) {
+  if (updateState === null || updateState === "current") return null;
+  const isHeld = updateState !== "ahead" && !autoUpdateEnabled;
+  const state = isHeld ? "held" : updateState;
+  return (
+    <span className={state === "failed" ? "bad" : isHeld ? "warn" : "soft"} data-tip={tipOf(state)}>
+      {state}
+    </span>
+  );
+}
+
+function tipOf(state: "held" | NonNullable<ItemOf<"/api/v1/devices">["updateState"]>): string {
+  switch (state) {
+    case "held":
+      return "Its updates are turned off";
+    case "failed":
+      return "Its update failed and is tried again later";
+    case "ahead":
+      return "Newer than its target";
+    default:
+      return "Older than its target; its page says what it waits for";
+  }
+}

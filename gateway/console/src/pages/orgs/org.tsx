@@ -3,11 +3,17 @@ import { Fragment } from "react";
 import { useGet } from "../../api/queries.ts";
 import { HeadOperations } from "../../operations/operation-buttons.tsx";
 import { organizationOperations } from "../../operations/organizations.tsx";
+import { AwayDevices } from "../../parts/away-devices.tsx";
 import { Facts, Json, Section } from "../../parts/facts.tsx";
+import { Fleet } from "../../parts/fleet.tsx";
+import { LongCode } from "../../parts/long-text.tsx";
+import { useMe, useWhyNot } from "../../parts/me.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
+import { Sides } from "../../parts/sides.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
+import { OrganizationSites } from "./org-sites.tsx";
 import { OrganizationUpdates } from "./org-updates.tsx";
 
 /** Lists that can be narrowed to an organization. */
@@ -25,10 +31,11 @@ const theirs = [
 export function OrganizationPage() {
   const id = useRecordId("/orgs/$id");
   const org = useGet("/api/v1/orgs/organizations/{id}", { params: { path: { id } } });
-  const devices = useGet("/api/v1/devices", { params: { query: { orgId: id, limit: "1" } } });
+  const { siteIds } = useMe();
+  const maySeeDevices = useWhyNot("GET /api/v1/devices/summary") === null;
+  const summary = useGet("/api/v1/devices/summary", { params: { query: { orgId: id } } }, { enabled: maySeeDevices });
   if (!org.data) return <RecordState title="Organization" of={org} />;
   const { data } = org;
-  const deviceCount = devices.data?.pagination.total;
   const search = { orgId: id };
   const date = (at: string | null) => (at === null ? null : <Instant at={at} />);
   return (
@@ -38,30 +45,44 @@ export function OrganizationPage() {
         status={data.status}
         actions={<HeadOperations of={data} operations={organizationOperations} name={data.name} />}
       />
-      <Section title="Facts">
-        <Facts
-          of={[
-            ["Slug", data.slug],
-            ["Type", data.type],
-            ["Devices", deviceCount?.toLocaleString()],
-            ["Devices at most", data.maxDevices?.toLocaleString() ?? "unlimited"],
-            ["Contract from", date(data.contractStart)],
-            ["Contract until", date(data.contractEnd)],
-            ["Created", <Time key="made" at={data.createdAt} />],
-            ["Id", <code key="id">{id}</code>],
-          ]}
-        />
-        <p>
-          {theirs.map(([to, name], at) => (
-            <Fragment key={to}>
-              {at > 0 ? " · " : null}
-              <Link to={to} search={search}>
-                {name}
-              </Link>
-            </Fragment>
-          ))}
-        </p>
-      </Section>
+      <Sides
+        main={
+          maySeeDevices ? (
+            <>
+              <Fleet orgId={id} title="Devices" summary={summary.data} hasHistory={siteIds === null} />
+              <AwayDevices orgId={id} />
+            </>
+          ) : null
+        }
+        side={
+          <>
+            <Section title="Facts">
+              <Facts
+                of={[
+                  ["Slug", data.slug],
+                  ["Type", data.type],
+                  ["Devices at most", data.maxDevices?.toLocaleString() ?? "unlimited"],
+                  ["Contract from", date(data.contractStart)],
+                  ["Contract until", date(data.contractEnd)],
+                  ["Created", <Time key="made" at={data.createdAt} />],
+                  ["Id", <LongCode key="id" of={id} what="id" />],
+                ]}
+              />
+              <p>
+                {theirs.map(([to, name], at) => (
+                  <Fragment key={to}>
+                    {at > 0 ? " · " : null}
+                    <Link to={to} search={search}>
+                      {name}
+                    </Link>
+                  </Fragment>
+                ))}
+              </p>
+            </Section>
+            {maySeeDevices ? <OrganizationSites id={id} /> : null}
+          </>
+        }
+      />
       {(
         [
           ["Settings", data.settings],

@@ -3,24 +3,26 @@ import { anywhere } from "../../operations/chosen.tsx";
 import { newOrganization } from "../../operations/new-organization.tsx";
 import { actionsColumn, OperationButton } from "../../operations/operation-buttons.tsx";
 import { organizationOperations } from "../../operations/organizations.tsx";
-import { DeviceCounts } from "../../parts/device-counts.tsx";
 import { toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
-import { useMe } from "../../parts/me.tsx";
+import { useMe, useWhyNot } from "../../parts/me.tsx";
+import { byOutage, ownerDeviceColumns, troubleFirst } from "../../parts/owner-columns.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { statusColumn } from "../../parts/status-column.tsx";
 import { Time } from "../../parts/time.tsx";
 
-/** The organizations that the user may see. */
+/** The organizations that the user may see, those with the largest share of offline devices first. */
 export function Organizations() {
   const me = useMe();
+  const maySeeDevices = useWhyNot("GET /api/v1/devices/summary") === null;
   const create = me.scope === "organization" ? null : <OperationButton of={anywhere} operation={newOrganization} />;
   return (
     <ListPage
       title="Organizations"
       section="tenants"
       path="/api/v1/orgs/organizations"
-      filters={["partnerId", "search"]}
+      filters={["partnerId", "search", "sort", "deviceCounts"]}
+      {...(maySeeDevices ? { defaults: troubleFirst, groupOf: byOutage } : {})}
       text={{ name: "search", label: "Name" }}
       labels={{ partnerId: "Partner" }}
       actions={create}
@@ -28,11 +30,12 @@ export function Organizations() {
         {
           id: "name",
           title: "Name",
-          width: "24rem",
+          sort: "name",
+          isOneWay: true,
           cell: ({ id, name }) => <Link {...toRecord("/orgs/$id", { id }, { orgId: id })}>{name}</Link>,
         },
         statusColumn(),
-        { id: "devices", title: "Devices", cell: ({ id }) => <DeviceCounts of={{ orgId: id }} /> },
+        ...(maySeeDevices ? ownerDeviceColumns(({ id }: { id: string }) => ({ orgId: id })) : []),
         {
           id: "slug",
           title: "Slug",

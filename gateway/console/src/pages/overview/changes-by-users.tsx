@@ -1,44 +1,22 @@
 import { Link } from "@tanstack/react-router";
-import {
-  Building2,
-  KeyRound,
-  Laptop,
-  LogIn,
-  type LucideIcon,
-  PackageCheck,
-  ScrollText,
-  Users,
-  Webhook,
-} from "lucide-react";
 import { useGet } from "../../api/queries.ts";
+import { iconOf } from "../../parts/action-icon.tsx";
 import { EventList } from "../../parts/event-list.tsx";
 import { Section } from "../../parts/facts.tsx";
 import { to, toRecord } from "../../parts/links.ts";
 import { FailureState, Loading } from "../../parts/states.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 import { actionWords, actorOf, isByUser } from "../../rules/action-words.ts";
-import { machineActions } from "../../rules/machine-actions.ts";
-
-const icons: readonly (readonly [RegExp, LucideIcon])[] = [
-  [/^(device|agent\b|site)/, Laptop],
-  [/^(agent_update|agent_version|release)/, PackageCheck],
-  [/^(api_key|service_principal|enrollment)/, KeyRound],
-  [/^(sso|mfa)|\.log(in|out)/, LogIn],
-  [/^(user|role)/, Users],
-  [/^webhook/, Webhook],
-  [/^(organization|partner)/, Building2],
-];
-
-const iconOf = (action: string) => icons.find(([pattern]) => pattern.test(action))?.[1] ?? ScrollText;
+import { foldedRows } from "../../rules/machine-actions.ts";
 
 const most = 8;
 
-/** What people changed last; agents' own entries and sign-ins are left out. */
+/** What people changed last: without agents' own entries and sign-ins, and of a bulk job its own row alone. */
 export function ChangesByUsers({ orgId }: { orgId: string | undefined }) {
   const query = {
     limit: "50",
     skipCount: "true",
-    excludeActions: machineActions.join(","),
+    ...foldedRows,
     ...(orgId ? { orgId } : {}),
   };
   const { data, error, isPending, refetch } = useGet(

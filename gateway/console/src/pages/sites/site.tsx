@@ -1,13 +1,16 @@
-import { Link } from "@tanstack/react-router";
 import { useGet } from "../../api/queries.ts";
 import { HeadOperations } from "../../operations/operation-buttons.tsx";
 import { siteOperations } from "../../operations/sites.tsx";
+import { AwayDevices } from "../../parts/away-devices.tsx";
 import { Facts, Json, Section } from "../../parts/facts.tsx";
+import { Fleet } from "../../parts/fleet.tsx";
 import { LabelList } from "../../parts/label-list.tsx";
-import { to } from "../../parts/links.ts";
+import { LongCode } from "../../parts/long-text.tsx";
+import { useWhyNot } from "../../parts/me.tsx";
 import { NameOf } from "../../parts/name-of.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
+import { Sides } from "../../parts/sides.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
 
@@ -15,10 +18,10 @@ import { useRecordId } from "../../parts/use-filters.ts";
 export function SitePage() {
   const id = useRecordId("/sites/$id");
   const site = useGet("/api/v1/orgs/sites/{id}", { params: { path: { id } } });
-  const devices = useGet("/api/v1/devices", { params: { query: { siteId: id, limit: "1" } } });
+  const maySeeDevices = useWhyNot("GET /api/v1/devices/summary") === null;
+  const summary = useGet("/api/v1/devices/summary", { params: { query: { siteId: id } } }, { enabled: maySeeDevices });
   if (!site.data) return <RecordState title="Site" of={site} />;
   const { data } = site;
-  const count = devices.data?.pagination.total;
   return (
     <>
       <PageTitle
@@ -26,23 +29,29 @@ export function SitePage() {
         sub={<NameOf id={data.orgId} />}
         actions={<HeadOperations of={data} operations={siteOperations} name={data.name} />}
       />
-      <Section title="Facts">
-        <Facts
-          of={[
-            ["Time zone", data.timezone],
-            [
-              "Devices",
-              <Link key="devices" {...to("/devices", { orgId: data.orgId, siteId: id })}>
-                {count?.toLocaleString() ?? "See them"}
-              </Link>,
-            ],
-            ["Labels", Object.keys(data.labels).length > 0 ? <LabelList key="labels" of={data.labels} /> : null],
-            ["Created", <Time key="made" at={data.createdAt} />],
-            ["Changed", <Time key="changed" at={data.updatedAt} />],
-            ["Id", <code key="id">{id}</code>],
-          ]}
-        />
-      </Section>
+      <Sides
+        main={
+          maySeeDevices ? (
+            <>
+              <Fleet orgId={data.orgId} siteId={id} title="Devices" summary={summary.data} hasHistory={false} />
+              <AwayDevices orgId={data.orgId} siteId={id} />
+            </>
+          ) : null
+        }
+        side={
+          <Section title="Facts">
+            <Facts
+              of={[
+                ["Time zone", data.timezone],
+                ["Labels", Object.keys(data.labels).length > 0 ? <LabelList key="labels" of={data.labels} /> : null],
+                ["Created", <Time key="made" at={data.createdAt} />],
+                ["Changed", <Time key="changed" at={data.updatedAt} />],
+                ["Id", <LongCode key="id" of={id} what="id" />],
+              ]}
+            />
+          </Section>
+        }
+      />
       {(["address", "contact", "settings"] as const)
         .filter((name) => Object.keys(data[name]).length > 0)
         .map((name) => (

@@ -2,18 +2,19 @@ import { Link } from "@tanstack/react-router";
 import { newSite } from "../../operations/new-site.tsx";
 import { actionsColumn, OperationButton } from "../../operations/operation-buttons.tsx";
 import { siteOperations } from "../../operations/sites.tsx";
-import { DeviceCounts } from "../../parts/device-counts.tsx";
 import { LabelList } from "../../parts/label-list.tsx";
 import { toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
-import { useMe } from "../../parts/me.tsx";
+import { useMe, useWhyNot } from "../../parts/me.tsx";
 import { organizationColumn } from "../../parts/name-of.tsx";
+import { byOutage, ownerDeviceColumns, troubleFirst } from "../../parts/owner-columns.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 
-/** The sites of the organizations that the user may see. */
+/** The sites of the organizations that the user may see, those with the largest share of offline devices first. */
 export function Sites() {
+  const maySeeDevices = useWhyNot("GET /api/v1/devices/summary") === null;
   const [{ orgId }] = useFilters();
   const me = useMe();
   const chosenOrgId = me.orgId ?? orgId;
@@ -23,22 +24,22 @@ export function Sites() {
       title="Sites"
       section="tenants"
       path="/api/v1/orgs/sites"
-      filters={["orgId", "search"]}
+      filters={["orgId", "search", "sort", "deviceCounts"]}
+      {...(maySeeDevices ? { defaults: troubleFirst, groupOf: byOutage } : {})}
       text={{ name: "search", label: "Name" }}
       actions={create}
       columns={[
         {
           id: "name",
           title: "Name",
+          sort: "name",
+          isOneWay: true,
           cell: ({ id, name }) => <Link {...toRecord("/sites/$id", { id }, { orgId })}>{name}</Link>,
         },
         ...(chosenOrgId === undefined ? [organizationColumn] : []),
-        {
-          id: "devices",
-          title: "Devices",
-          width: "15rem",
-          cell: ({ id, orgId: owner }) => <DeviceCounts of={{ orgId: owner, siteId: id }} />,
-        },
+        ...(maySeeDevices
+          ? ownerDeviceColumns(({ id, orgId: owner }: { id: string; orgId: string }) => ({ orgId: owner, siteId: id }))
+          : []),
         { id: "zone", title: "Time zone", width: "11rem", as: "note", cell: ({ timezone }) => timezone },
         {
           id: "labels",
