@@ -81,7 +81,7 @@ const pages = [
   [`/people${orgQuery}`, "Invite"],
   [`/roles${orgQuery}`, "New role"],
   ["/orgs", "New organization"],
-  [`/sites${orgQuery}`, "New site"],
+  ["/sites", "New site"],
   ["/partners", "New partner"],
   [`/settings/sso${orgQuery}`, "New provider"],
   [`/settings/domains${orgQuery}`],

@@ -2,8 +2,10 @@ import {
   Building2,
   KeyRound,
   Laptop,
+  Layers,
   LogIn,
   type LucideIcon,
+  MapPin,
   PackageCheck,
   ScrollText,
   Users,
@@ -11,7 +13,9 @@ import {
 } from "lucide-react";
 
 const icons: readonly (readonly [RegExp, LucideIcon])[] = [
-  [/^(device|agent\b|site)/, Laptop],
+  [/^site/, MapPin],
+  [/^device_group/, Layers],
+  [/^(device|agent\b)/, Laptop],
   [/^(agent_update|agent_version|release)/, PackageCheck],
   [/^(api_key|service_principal|enrollment|portal_link)/, KeyRound],
   [/^(sso|mfa|directory|session)|\.log(in|out)/, LogIn],

@@ -6,7 +6,7 @@ const counts = (online: number, updating: number, offline: number, quarantined =
 });
 
 it.each([
-  ["devices that update are connected", counts(90, 5, 5), 95, 100, null, "Online"],
+  ["devices that update are connected", counts(90, 5, 5), 95, 100, null, "Mostly online"],
   ["one of ten that is away is worth a look", counts(9, 0, 1), 9, 10, "warn", "At least a tenth offline"],
   ["half of them away is an outage", counts(1, 0, 1), 1, 2, "bad", "At least half offline"],
   ["those that wait for approval do not count", counts(0, 0, 0, 4), 0, 0, null, "No devices"],

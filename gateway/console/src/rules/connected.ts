@@ -19,5 +19,5 @@ export function connectedOf({ online: quiet, updating, offline }: Omit<DeviceCou
 export function outageOf(counts: DeviceCounts): string {
   const { tone, total } = connectedOf(counts);
   if (total === 0) return "No devices";
-  return tone === "bad" ? "At least half offline" : tone === "warn" ? "At least a tenth offline" : "Online";
+  return tone === "bad" ? "At least half offline" : tone === "warn" ? "At least a tenth offline" : "Mostly online";
 }

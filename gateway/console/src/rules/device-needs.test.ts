@@ -12,7 +12,7 @@ const decision = (rule: string, change: object = {}) =>
 const titles = (of: ReturnType<typeof deviceNeeds>) => of.map(({ tone, title }) => `${tone}: ${title}`);
 
 describe("a device", () => {
-  it("that is well needs nothing", () => {
+  it("needs nothing while it is well", () => {
     const decisions = [decision("up_to_date", { current: "2.5.0" }), decision("window_closed")];
     expect(deviceNeeds(device({ reported: { metrics: { "disk.percent": 94 } } }), decisions)).toEqual([]);
   });
@@ -25,7 +25,7 @@ describe("a device", () => {
     expect(titles(deviceNeeds(device(), [decision(rule)]))).toEqual([title]);
   });
 
-  it("that is offline with a full disk says so first, and since when", () => {
+  it("says first that it is offline with a full disk, and since when", () => {
     const reported = { metrics: { "disk.percent": 97.2 } };
     const needs = deviceNeeds(device({ status: "offline", reported }), [decision("policy_manual")]);
     expect(titles(needs)).toEqual([

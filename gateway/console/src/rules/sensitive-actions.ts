@@ -6,7 +6,7 @@ const marks: readonly (readonly [pattern: RegExp, mark: string])[] = [
     "access",
   ],
   [/^sso\.|^directory\./, "sign-in"],
-  [/^audit\.(?:retention|stream|alert|export|restore)\.|settings\.|log_limits|^policy\./, "policy"],
+  [/^audit\.(?:retention|restore)\.|settings\.|log_limits|^policy\./, "policy"],
   [/^data\.|^partner\.delete$|^organization\.delete$/, "data"],
 ];
 

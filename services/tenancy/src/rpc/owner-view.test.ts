@@ -94,15 +94,15 @@ describe("organizations with the counts of their devices", () => {
 
   it("are refused without devices:read, in an unknown order and with a cursor of another one", async () => {
     const reader = partner({ permissions: ["organizations:read"] });
-    const asked = async (caller: Caller, request: object) =>
+    const listed = async (caller: Caller, request: object) =>
       outcome(organizations(caller).listOrganizations(request as never));
-    expect(await asked(reader, { deviceCounts: true })).toBe("permission_denied");
-    expect(await asked(reader, { sort: "-offline" })).toBe("permission_denied");
-    expect(await asked(reader, {})).toBe("ok");
-    expect(await asked(partner(), { sort: "offline" })).toMatch(/^validation_failed/);
+    expect(await listed(reader, { deviceCounts: true })).toBe("permission_denied");
+    expect(await listed(reader, { sort: "-offline" })).toBe("permission_denied");
+    expect(await listed(reader, {})).toBe("ok");
+    expect(await listed(partner(), { sort: "offline" })).toMatch(/^validation_failed/);
     const { page } = await organizations(partner()).listOrganizations({ page: { limit: 1 } });
     const cursor = page?.nextCursor ?? "";
-    expect(await asked(partner(), { sort: "-offline", page: { limit: 1, cursor } })).toMatch(/^validation_failed/);
+    expect(await listed(partner(), { sort: "-offline", page: { limit: 1, cursor } })).toMatch(/^validation_failed/);
   });
 });
 

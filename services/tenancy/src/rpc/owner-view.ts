@@ -6,7 +6,7 @@ import { checks } from "../rules/fields.ts";
 import { type OwnerView, ownerSorts } from "../rules/owner-list.ts";
 import type { DeviceCountsRow } from "../store/owner-devices.ts";
 
-/** What of their devices a list of owners shows. Throws as `requirePermission` for callers that may not read devices. */
+/** What of their devices a list of owners shows. Throws `permission_denied` for callers that may not read devices. */
 export function ownerView(context: CallContext, request: { deviceCounts: boolean; sort: string }): OwnerView {
   const check = checks();
   const sort = request.sort === "" ? "name" : check.oneOf("sort", request.sort, ownerSorts);

@@ -34,11 +34,17 @@ describe("the store", () => {
     expect(await findPartner(blind, who, partner.id)).toBeNull();
     expect(await listPartners(blind, who, "", page)).toEqual(empty);
     expect(await findOrganization(blind, who, org)).toBeNull();
-    expect(await listOrganizations(blind, who, { partnerId: null, search: "" }, page)).toEqual(empty);
+    expect(
+      await listOrganizations(blind, who, { partnerId: null, search: "", hasCounts: false, sort: "name" }, page),
+    ).toEqual(empty);
     expect(await listOrganizationsInScope(blind, who, 10)).toEqual([]);
     expect(await findSite(blind, who, site)).toBeNull();
-    expect(await listSites(blind, who, { orgId: null, search: "" }, page)).toEqual(empty);
-    await expect(listSites(blind, who, { orgId: org, search: "" }, page)).rejects.toMatchObject({
+    expect(await listSites(blind, who, { orgId: null, search: "", hasCounts: false, sort: "name" }, page)).toEqual(
+      empty,
+    );
+    await expect(
+      listSites(blind, who, { orgId: org, search: "", hasCounts: false, sort: "name" }, page),
+    ).rejects.toMatchObject({
       code: "organization_not_found",
     });
     expect(await snapshotPage(blind, who, null, 10)).toEqual([]);
@@ -67,9 +73,13 @@ describe("the store", () => {
       expect(await findOrganization(as, who, theirs)).toBeNull();
       expect(await findSite(as, who, site)).toBeNull();
       expect(
-        (await listOrganizations(as, who, { partnerId: null, search: "" }, page)).rows.map(({ id }) => id),
+        (
+          await listOrganizations(as, who, { partnerId: null, search: "", hasCounts: false, sort: "name" }, page)
+        ).rows.map(({ id }) => id),
       ).not.toContain(theirs);
-      expect((await listSites(as, who, { orgId: null, search: "" }, page)).rows).toEqual([]);
+      expect(
+        (await listSites(as, who, { orgId: null, search: "", hasCounts: false, sort: "name" }, page)).rows,
+      ).toEqual([]);
     }
   });
 });

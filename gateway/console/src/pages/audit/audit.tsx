@@ -175,17 +175,12 @@ function columns({
     },
     {
       id: "result",
-      title: "Result",
+      title: "Mark",
       exported: ["result"],
       width: "8rem",
       as: "state",
-      isUsual: ({ result, action }) => result === "success" && sensitiveMark(action) === null,
-      // What went as it should and every day has no word, so that the rest stands out.
-      cell: ({ result, action }) => {
-        const mark = sensitiveMark(action);
-        if (result !== "success") return <Status of={result} />;
-        return mark === null ? null : <Status of="sensitive" as={mark} tone="warn" />;
-      },
+      isUsual: (row) => markOf(row) === null,
+      cell: markOf,
     },
     {
       id: "time",
@@ -199,6 +194,13 @@ function columns({
   ];
 }
 
+/** What an auditor looks for; nothing on what went as it should and every day, so that the rest stands out. */
+function markOf(row: AuditRow) {
+  if (row.result !== "success") return <Status of={row.result} />;
+  const mark = isByUser(row) ? sensitiveMark(row.action) : null;
+  return mark === null ? null : <Status of="sensitive" as={mark} tone="warn" />;
+}
+
 /** Records of which the name is found by their id. */
 const named: readonly string[] = ["device", "device_group", "site", "organization", "partner", "user"];
 
@@ -208,9 +210,6 @@ function Resource({ of: { resource, action }, orgId }: { of: AuditRow; orgId: st
   if (action === "device.bulk_job.create" && id) {
     return <Link {...to("/audit", { orgId, target: id })}>Each of its devices</Link>;
   }
-  return (
-    <>
-      <span className="soft">{words(type)}</span> {name ?? (id && named.includes(type) ? <NameOf id={id} /> : null)}
-    </>
-  );
+  // The title says what kind of record it is.
+  return name ?? (id && named.includes(type) ? <NameOf id={id} /> : <span className="soft">{words(type)}</span>);
 }

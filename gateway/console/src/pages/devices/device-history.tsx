@@ -45,7 +45,7 @@ export function DeviceTimeline({ of: { id, orgId, createdAt, agentVersion }, onM
         icon: ScrollText,
         text: (
           <Link {...toRecord("/audit/$id", { id: row.id }, { orgId })}>
-            <b>{actorOf(row)}</b> {did} {kind}
+            <b>{actorOf(row)}</b> {did} {kind === "device" ? "it" : kind}
           </Link>
         ),
       };

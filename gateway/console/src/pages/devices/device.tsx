@@ -1,6 +1,6 @@
 import { Tabs } from "@base-ui/react/tabs";
 import { Link } from "@tanstack/react-router";
-import { Terminal, TriangleAlert } from "lucide-react";
+import { Terminal } from "lucide-react";
 import { type ReactNode, useEffect } from "react";
 import { useDeviceChanges } from "../../api/changes.ts";
 import { type BodyOf, useGet } from "../../api/queries.ts";
@@ -11,6 +11,7 @@ import { toRecord } from "../../parts/links.ts";
 import { useWhyNot } from "../../parts/me.tsx";
 import { NameOf } from "../../parts/name-of.tsx";
 import { Neighbours } from "../../parts/neighbours.tsx";
+import { Notice } from "../../parts/notice.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { noteDevice } from "../../parts/recent-devices.ts";
 import { RecordState } from "../../parts/record-state.tsx";
@@ -18,7 +19,6 @@ import styles from "../../parts/tabs.module.css";
 import { Time } from "../../parts/time.tsx";
 import { useFilters, useRecordId } from "../../parts/use-filters.ts";
 import { systemName } from "../../rules/system-name.ts";
-import ownStyles from "./device.module.css";
 import { DeviceEvents } from "./device-events.tsx";
 import { DeviceHistory } from "./device-history.tsx";
 import { DeviceLogs } from "./device-logs.tsx";
@@ -69,17 +69,14 @@ const aDevice = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 function Quarantine({ reason }: { reason: string }) {
   const [id] = aDevice.exec(reason) ?? [];
   return (
-    <p role="note" className={ownStyles.note}>
-      <TriangleAlert size={17} aria-hidden />
-      <span>
-        <b>It waits for approval.</b> {id ? reason.slice(0, -id.length) : `${reason}.`}
-        {id ? (
-          <Link {...toRecord("/devices/$id", { id })}>
-            <NameOf id={id} />
-          </Link>
-        ) : null}
-      </span>
-    </p>
+    <Notice tone="warn" title="It waits for approval.">
+      {id ? reason.slice(0, -id.length) : `${reason}.`}
+      {id ? (
+        <Link {...toRecord("/devices/$id", { id })}>
+          <NameOf id={id} />
+        </Link>
+      ) : null}
+    </Notice>
   );
 }
 

@@ -8,6 +8,7 @@ import { Facts, Json, Section } from "../../parts/facts.tsx";
 import { Fleet } from "../../parts/fleet.tsx";
 import { LongCode } from "../../parts/long-text.tsx";
 import { useMe, useWhyNot } from "../../parts/me.tsx";
+import { OutageNote } from "../../parts/outage-note.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
 import { Sides } from "../../parts/sides.tsx";
@@ -45,6 +46,7 @@ export function OrganizationPage() {
         status={data.status}
         actions={<HeadOperations of={data} operations={organizationOperations} name={data.name} />}
       />
+      <OutageNote of={{ orgId: id }} summary={summary.data} />
       <Sides
         main={
           maySeeDevices ? (

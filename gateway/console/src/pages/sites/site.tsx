@@ -8,6 +8,7 @@ import { LabelList } from "../../parts/label-list.tsx";
 import { LongCode } from "../../parts/long-text.tsx";
 import { useWhyNot } from "../../parts/me.tsx";
 import { NameOf } from "../../parts/name-of.tsx";
+import { OutageNote } from "../../parts/outage-note.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
 import { Sides } from "../../parts/sides.tsx";
@@ -29,6 +30,7 @@ export function SitePage() {
         sub={<NameOf id={data.orgId} />}
         actions={<HeadOperations of={data} operations={siteOperations} name={data.name} />}
       />
+      <OutageNote of={{ orgId: data.orgId, siteId: id }} summary={summary.data} />
       <Sides
         main={
           maySeeDevices ? (
