@@ -137,6 +137,7 @@ export const userRows: AreaRows = {
     ...rows(2, { auth: "any" }, "GET /auth/me"),
     ...rows(3, { auth: "optional" }, "POST /auth/mfa/verify"),
     ...rows(3, open, "POST /auth/accept-invite"),
+    ...rows(3, open, "POST /auth/invitation"),
     ...rows(
       3,
       {},

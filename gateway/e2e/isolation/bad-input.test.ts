@@ -26,6 +26,7 @@ const credential = { id: "x", rawId: "x", type: "public-key", response: { client
 const sessionBodies: Record<string, Record<string, unknown>> = {
   "POST /auth/login": { email: "nobody@example.com", password: "not a password of anybody" },
   "POST /auth/refresh": { refreshToken: "nothing" },
+  "POST /auth/invitation": { token: "inv_nothing" },
   "POST /auth/accept-invite": { token: "inv_nothing", password: "a password for tests only" },
   "POST /auth/mfa/verify": { code: "123456" },
   "POST /auth/mfa/totp/setup": { password: "x" },

@@ -16,8 +16,9 @@ export async function sessionOperations(
 ): Promise<{ done: string[]; userId: string; covered: string[] }> {
   const user = await signedInAs(cluster, "org-viewer", { orgId: String(world.spots.own.orgId) });
   const done = ["user.create", "user.invite.accept", "user.login"];
+  // The invitation is described in e2e/users/users.test.ts.
   // The token of `unsubscribe` comes with a notification: e2e/audit/alerts.test.ts.
-  const covered = ["POST /auth/accept-invite", "POST /auth/login", "POST /auth/unsubscribe"];
+  const covered = ["POST /auth/invitation", "POST /auth/accept-invite", "POST /auth/login", "POST /auth/unsubscribe"];
   const call = async (method: string, path: string, body: object | undefined, actions: string[], by = user.api) => {
     const reply = await by.call(method, path, body);
     const { status } = reply;

@@ -4,6 +4,7 @@ import { until } from "@muster/testing";
 import { type Api, api, signIn } from "../support/client.ts";
 import type { Cluster } from "../support/cluster.ts";
 import { sharedCluster } from "../support/shared-cluster.ts";
+import { enrolledAs } from "../support/tenant-with-admins.ts";
 import {
   enrollTotp,
   newOrganization,
@@ -83,6 +84,41 @@ describe("inviting a user", () => {
     const login = await api(cluster).call("POST", "/auth/login", { email: wanted.email, password });
     const me = await api(cluster, String(login.body.accessToken)).call("GET", "/auth/me");
     expect(me.body).toMatchObject({ scope: "partner", partnerId, orgAccess: "selected", orgIds: [orgId] });
+  });
+
+  it("is described to who holds its token, until it is accepted: inviter, address, organization and partner", async () => {
+    const partnerId = await newPartner(cluster, { name: "Northwind IT" });
+    const orgId = await newOrganization(cluster, partnerId, { name: "Acme" });
+    const admin = await enrolledAs(cluster, "org-admin", { orgId });
+    const described = (token: string) => api(cluster).call("POST", "/auth/invitation", { token });
+    const invited = async (by: Api, wanted: object) => {
+      const { body } = await by.call("POST", "/users", { email: email(), name: "Ada", ...wanted });
+      return { token: tokenOf(body.inviteUrl), address: body.email };
+    };
+    const viewer = await invited(admin.api, { orgId, roleId: await roleId(admin.api, "org-viewer") });
+    const ofOrganization = await described(viewer.token);
+    expect([ofOrganization.status, ofOrganization.body]).toEqual([
+      200,
+      {
+        email: viewer.address,
+        name: "Ada",
+        invitedBy: "Test org-admin",
+        partner: "Northwind IT",
+        organization: "Acme",
+        expiresAt: expect.any(String),
+      },
+    ]);
+    expect(ofOrganization.headers.get("cache-control")).toContain("no-store");
+    const technician = await invited(root, { partnerId, roleId: await roleId(root, "partner-technician") });
+    expect((await described(technician.token)).body).toMatchObject({ partner: "Northwind IT", organization: null });
+    const colleague = await invited(root, { roleId: await roleId(root, "platform-admin") });
+    expect((await described(colleague.token)).body).toMatchObject({ partner: null, organization: null });
+
+    await api(cluster).call("POST", "/auth/accept-invite", { token: viewer.token, password });
+    const [used, unknown] = [await described(viewer.token), await described("inv_nothing")];
+    const { requestId: _used, ...refusal } = used.body;
+    expect([used.status, refusal]).toEqual([400, expect.objectContaining({ code: "invalid_token" })]);
+    expect([unknown.status, unknown.body]).toMatchObject([400, refusal]);
   });
 
   it("leaves one sealed audit row for the invitation and one for its acceptance", async () => {

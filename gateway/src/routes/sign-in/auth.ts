@@ -13,7 +13,7 @@ import {
 import type { Credential, KeyHolder } from "../../route/credential.ts";
 import { Answered, Rendered } from "../../route/reply.ts";
 import { type Route, route } from "../../route/route.ts";
-import { idOut, nameIn, success, timeOrNull, timeOut } from "../fields/schemas.ts";
+import { idOut, nameIn, success, timeOf, timeOrNull, timeOut } from "../fields/schemas.ts";
 
 const tag = "Sessions";
 
@@ -144,6 +144,43 @@ const refresh = route({
     const { tokens: pair } = await services.sessions.refresh({ refreshToken }, await request.rpc());
     if (!pair) throw new Error("identity answered a refresh without tokens");
     return withTokens(pairOf(pair), request.body.refreshToken === undefined ? "cookie" : undefined, { publicUrl });
+  },
+});
+
+const invitation = route({
+  method: "POST",
+  path: "/auth/invitation",
+  access: { auth: "none" },
+  tag,
+  summary: "Who invites whom, by the token of an invitation",
+  description: "For the page where an invited user sets a password. Changes nothing.",
+  body: z.object({ token: z.string().min(1).max(255) }),
+  example: { token: "inv_…" },
+  noStore: true,
+  reply: z
+    .object({
+      email: z.string(),
+      name: z.string(),
+      invitedBy: z.string().nullable().meta({ description: "Name of the inviter; null for invitations of before." }),
+      partner: z.string().nullable().meta({ description: "Name of the partner; null for users of the platform." }),
+      organization: z.string().nullable().meta({ description: "Name of the organization; null for users above it." }),
+      expiresAt: timeOut,
+    })
+    .meta({ id: "Invitation" }),
+  errors: ["invalid_token", "rate_limited", "sso_required"],
+  async handle({ body, rpc }, { services }) {
+    const invite = await services.users.describeInvite(body, await rpc());
+    const ids = [invite.partnerId, invite.orgId].filter((id) => id !== "");
+    const { names } = ids.length > 0 ? await services.names.listTenantNames({ ids }, await rpc()) : { names: [] };
+    const nameOf = (wanted: string) => names.find(({ id }) => id === wanted)?.name ?? null;
+    return {
+      email: invite.email,
+      name: invite.name,
+      invitedBy: invite.invitedBy || null,
+      partner: nameOf(invite.partnerId),
+      organization: nameOf(invite.orgId),
+      expiresAt: timeOf(invite.expiresAt),
+    };
   },
 });
 
@@ -284,4 +321,4 @@ function pairOf(pair: TokenPair): z.input<typeof tokens> {
   return { accessToken, refreshToken, expiresInSeconds };
 }
 
-export const authRoutes: readonly Route[] = [login, refresh, acceptInvite, logout, getMe, rename];
+export const authRoutes: readonly Route[] = [login, refresh, invitation, acceptInvite, logout, getMe, rename];

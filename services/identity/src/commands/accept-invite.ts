@@ -1,5 +1,8 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { Tx } from "@muster/db";
 import { AppError, type CallContext, nameError, systemCaller, validationError } from "@muster/kit";
+import type { DescribeInviteResponseSchema } from "@muster/proto/muster/identity/v1/user_pb";
 import type { UserDeps } from "../deps.ts";
 import { userEvent } from "../emits/audit.ts";
 import { userChanged } from "../emits/auth.ts";
@@ -11,11 +14,42 @@ import { hasLeft } from "../rules/password-sign-in.ts";
 import { type PrincipalRow, principalCaller } from "../rules/principal.ts";
 import { ssoRequired } from "../rules/sso/sso-required.ts";
 import { lockAddress } from "../store/addresses.ts";
-import { activateUser, findInvite, lockInvite, useInvite } from "../store/invites.ts";
+import { activateUser, findInvite, inviterOf, lockInvite, useInvite } from "../store/invites.ts";
 import { findPrincipal } from "../store/principals.ts";
 import { countRefusal } from "../store/refusals.ts";
 import { refusedToken } from "../store/unknown-keys.ts";
 import { claimAddress } from "./claim-address.ts";
+
+type InviteDeps = Pick<UserDeps, "db" | "unknownTokens" | "now">;
+
+/** The open invitation behind a token, and its user. Throws `invalid_token`, `sso_required`. */
+async function openInvite(deps: InviteDeps, context: CallContext, token: string) {
+  const { db, now } = deps;
+  const invite = await findInvite(db, tokenHash(token));
+  if (!invite) throw await refusedToken(deps, context, invalidToken());
+  if (invite.used_at || invite.expires_at <= now()) throw invalidToken();
+  const user = await findPrincipal(db, invite.user_id);
+  if (user?.status !== "invited" || hasLeft(user)) throw invalidToken();
+  if (user.sso_enforced) throw ssoRequired(user);
+  return { invite, user };
+}
+
+/** Who invites whom to which tenant, for the holder of the token. Throws as acceptInvite, and changes nothing. */
+export async function describeInvite(
+  deps: InviteDeps,
+  context: CallContext,
+  token: string,
+): Promise<MessageInitShape<typeof DescribeInviteResponseSchema>> {
+  const { invite, user } = await openInvite(deps, context, token);
+  return {
+    email: user.email,
+    name: user.name,
+    invitedBy: (await inviterOf(deps.db, invite.id)) ?? "",
+    partnerId: user.partner_id ?? "",
+    orgId: user.org_id ?? "",
+    expiresAt: timestampFromDate(invite.expires_at),
+  };
+}
 
 /**
  * Sets an invited user's password, once. Throws `invalid_token`, `sso_required`, and `validation_failed` on the
@@ -29,12 +63,7 @@ export async function acceptInvite(
   const { db, passwords, now } = deps;
   const error = name.trim() === "" ? null : nameError(name);
   if (error) throw validationError({ name: [error] });
-  const invite = await findInvite(db, tokenHash(token));
-  if (!invite) throw await refusedToken(deps, context, invalidToken());
-  if (invite.used_at || invite.expires_at <= now()) throw invalidToken();
-  const user = await findPrincipal(db, invite.user_id);
-  if (user?.status !== "invited" || hasLeft(user)) throw invalidToken();
-  if (user.sso_enforced) throw ssoRequired(user);
+  const { invite, user } = await openInvite(deps, context, token);
   checkNewPassword(password, user.email);
   const passwordHash = await passwords.hash(password, context);
   const activation = { id: user.user_id, passwordHash, name: name.trim() || null };

@@ -85,9 +85,10 @@ export async function addInvite(
   const ofPartner = orgId !== null && invitesAs(by, { partnerId, orgId }).orgId === null;
   const times = { now, expiresAt };
   const id = uuidv7(now.getTime());
-  await insertInvite(tx, { id, userId, partnerId, orgId, hash, byMailAlone: !showsInvites, ofPartner, ...times });
-  const to = { email: row.email, name: row.name };
   const invitedBy = by.actor.name ?? by.actor.email ?? "An administrator";
+  const invite = { id, userId, partnerId, orgId, hash, byMailAlone: !showsInvites, ofPartner, invitedBy, ...times };
+  await insertInvite(tx, invite);
+  const to = { email: row.email, name: row.name };
   await mail.queue(tx, { kind: "invite", to, invitedBy, link: mail.link("accept-invite", token), expiresAt }, row, now);
   return showsInvites ? token : "";
 }

@@ -6,7 +6,7 @@ import { type CallContext, clampPage, isUuid, longerThan, validationError } from
 import { type User, UserSchema, type UserService } from "@muster/proto/muster/identity/v1/user_pb";
 import { callContext } from "@muster/rpc";
 import { requireMfa, requirePermission, requireUser, requireWholeOrganization } from "@muster/service";
-import { acceptInvite } from "../commands/accept-invite.ts";
+import { acceptInvite, describeInvite } from "../commands/accept-invite.ts";
 import { inviteUser } from "../commands/invite-user.ts";
 import { userManagement, userNotFound } from "../commands/manage-user.ts";
 import type { UserDeps } from "../deps.ts";
@@ -29,13 +29,18 @@ export function userService(deps: UserDeps): ServiceImpl<typeof UserService> {
   return { ...invitations(deps, manage), ...userReads(deps), ...userChanges(deps, manage) };
 }
 
-function invitations(deps: UserDeps, manage: Manage): Pick<Handlers, "inviteUser" | "acceptInvite" | "resendInvite"> {
+function invitations(
+  deps: UserDeps,
+  manage: Manage,
+): Pick<Handlers, "inviteUser" | "describeInvite" | "acceptInvite" | "resendInvite"> {
   return {
     async inviteUser(request, handler) {
       const context = callContext(handler);
       requireWriter(deps, context);
       return inviteUser(deps, context, request, toMessage);
     },
+
+    describeInvite: ({ token }, handler) => describeInvite(deps, callContext(handler), token),
 
     async acceptInvite(request, handler) {
       await acceptInvite(deps, callContext(handler), request);

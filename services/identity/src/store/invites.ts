@@ -1,4 +1,5 @@
 import { type Database, sql, type Tx } from "@muster/db";
+import { systemCaller } from "@muster/kit";
 import type { ClaimedAddress } from "../rules/address-owner.ts";
 
 export type TokenHolder = { id: string; user_id: string; expires_at: Date; used_at: Date | null };
@@ -13,15 +14,18 @@ export type NewInvite = {
   byMailAlone: boolean;
   /** The partner invites, or the platform for it. */
   ofPartner: boolean;
+  /** The inviter's name. */
+  invitedBy: string;
   now: Date;
   expiresAt: Date;
 };
 
 export async function insertInvite(tx: Tx, invite: NewInvite): Promise<void> {
   await tx.execute(sql`
-    INSERT INTO invites (id, user_id, partner_id, org_id, token_hash, by_mail_alone, of_partner, created_at, expires_at)
+    INSERT INTO invites (id, user_id, partner_id, org_id, token_hash, by_mail_alone, of_partner, invited_by, created_at,
+                         expires_at)
     VALUES (${invite.id}, ${invite.userId}, ${invite.partnerId}, ${invite.orgId}, ${invite.hash}, ${invite.byMailAlone},
-            ${invite.ofPartner}, ${invite.now}, ${invite.expiresAt})`);
+            ${invite.ofPartner}, ${invite.invitedBy}, ${invite.now}, ${invite.expiresAt})`);
 }
 
 /** The invitation behind a token, used or not; called before authentication. */
@@ -31,6 +35,15 @@ export async function findInvite(db: Database, hash: Buffer): Promise<TokenHolde
     sql`SELECT id, user_id, expires_at, used_at FROM find_invite(${hash})`,
   );
   return row ?? null;
+}
+
+/** The inviter's name; null when it is not known. */
+export async function inviterOf(db: Database, id: string): Promise<string | null> {
+  const [row] = await db.read<{ invited_by: string | null }>(
+    { caller: systemCaller("identity") },
+    sql`SELECT invited_by FROM invites WHERE id = ${id}`,
+  );
+  return row?.invited_by ?? null;
 }
 
 export type OpenInvite = { byMailAlone: boolean; ofPartner: boolean };
