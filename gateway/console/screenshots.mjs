@@ -86,6 +86,7 @@ const pages = [
   [`/settings/sso${orgQuery}`, "New provider"],
   [`/settings/domains${orgQuery}`],
   [`/settings/directories${orgQuery}`, "New directory"],
+  [`/settings/sign-in${orgQuery}`],
   ["/settings/partner"],
   ["/settings/branding"],
   ["/operations"],

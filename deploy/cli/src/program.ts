@@ -6,6 +6,7 @@ import { type LocalOptions, local } from "./commands/local.ts";
 import { listProfiles, useProfile } from "./commands/profiles.ts";
 import { reviewDevices } from "./commands/review-devices.ts";
 import { enrollTotp, login, logout, whoami } from "./commands/session.ts";
+import { type PolicyOptions, signInPolicy } from "./commands/sign-in-policy.ts";
 import { type StatusOptions, status } from "./commands/status.ts";
 import { updateDecision } from "./commands/update-decision.ts";
 import { candidates, scripts } from "./completion.ts";
@@ -94,10 +95,19 @@ function addSession(program: Command, io: Io): void {
     .argument("<name>")
     .action((name: string) => useProfile(io, name));
 
-  const mfa = program.command("mfa").description("the second factor of the signed-in person");
+  const mfa = program.command("mfa").description("second factors: one's own, and who must have one");
   add(mfa, "enroll", "enroll an authenticator app (TOTP)", "muster mfa enroll > recovery-codes.txt").action(
     (_options, command: Command) => enrollTotp(io, all(command)),
   );
+  add(
+    mfa,
+    "policy",
+    "whether an organization, or the own partner, requires a second factor of its users, or change it",
+    "muster mfa policy --org ID --require on",
+  )
+    .addOption(organization())
+    .option("--require <on|off>", "on: users without one can only enroll one")
+    .action((_options, command: Command) => signInPolicy(io, all<PolicyOptions>(command)));
 }
 
 /** Machines that join. */

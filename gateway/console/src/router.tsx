@@ -81,6 +81,7 @@ const routeTree = root.addChildren([
   page("/settings/sso", () => import("./pages/settings/sso.tsx"), "SingleSignOn"),
   page("/settings/sso/$id", () => import("./pages/settings/provider.tsx"), "ProviderPage"),
   page("/settings/domains", () => import("./pages/settings/domains.tsx"), "Domains"),
+  page("/settings/sign-in", () => import("./pages/settings/sign-in-policy.tsx"), "SignInPolicy"),
   page("/settings/partner", () => import("./pages/settings/own-partner.tsx"), "OwnPartner"),
   page("/settings/branding", () => import("./pages/settings/branding.tsx"), "Branding"),
   page("/operations", () => import("./pages/operations/operations.tsx"), "Operations"),

@@ -46,6 +46,9 @@ const bodies: Record<string, (from: Ingredients) => Record<string, unknown>> = {
   "POST /agent-versions/rollouts/preview": () => ({ rings: [{ name: "Linux", os: ["linux"] }] }),
   "PATCH /agent-versions/rollouts/:id": () => ({ percent: 50 }),
   "PUT /orgs/partners/me/agent-updates": () => ({ windowStart: "01:00" }),
+  // Required, it would refuse what other actors do in the same tenants.
+  "PUT /orgs/partners/me/sign-in-policy": () => ({ requireSecondFactor: false }),
+  "PUT /orgs/organizations/:id/sign-in-policy": () => ({ requireSecondFactor: false }),
   "PUT /orgs/organizations/:id/agent-updates": () => ({ windowStart: "01:00", windowEnd: "05:00" }),
   "POST /webhooks/event-types": ({ name, home }) => ({ orgId: home.orgId, ...ownType(name) }),
   "POST /device-groups": ofSite,

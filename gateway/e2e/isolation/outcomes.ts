@@ -67,9 +67,12 @@ export function onNothing(actor: Actor, { key, route }: Subject): Outcome | null
   return route.method === "GET" ? null : invalid;
 }
 
+/** Settings of a partner that bind all of its organizations. */
+const ofWholePartner = ["PUT /orgs/partners/me/agent-updates", "PUT /orgs/partners/me/sign-in-policy"];
+
 /** The reply to an empty body, or to an unknown id, on the caller's own session; null for routes that take neither. */
 export function onOneself(actor: Actor, { route, key }: Subject): Outcome | null {
-  if (key === "PUT /orgs/partners/me/agent-updates" && actor.orgIds !== "all") return refused(403, "scope_not_allowed");
+  if (ofWholePartner.includes(key) && actor.orgIds !== "all") return refused(403, "scope_not_allowed");
   if (!route.path.startsWith("/auth/")) return null;
   if (route.body) return route.method === "PATCH" ? refused(400, "no_updates") : invalid;
   if (!route.path.endsWith("/:id")) return null;

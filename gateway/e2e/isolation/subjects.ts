@@ -98,6 +98,8 @@ const selfRows = [
   "DELETE /sso/link/:providerId",
   "GET /orgs/partners/me/agent-updates",
   "PUT /orgs/partners/me/agent-updates",
+  "GET /orgs/partners/me/sign-in-policy",
+  "PUT /orgs/partners/me/sign-in-policy",
 ];
 
 /** Answer for each of several devices; e2e/devices/bulk.test.ts looks at their audit rows. */

@@ -23,6 +23,7 @@ const ofTenant = [
   "/orgs/organizations/:id",
   "/orgs/organizations/:id/agent-updates",
   "/orgs/organizations/:id/log-limits",
+  "/orgs/organizations/:id/sign-in-policy",
   "/orgs/partners/:id",
 ];
 
@@ -98,6 +99,7 @@ describe("an organization that was just made is available in every service immed
     "/api-keys?orgId=:id",
     "/orgs/organizations/:id/agent-updates",
     "/orgs/organizations/:id/log-limits",
+    "/orgs/organizations/:id/sign-in-policy",
   ];
   it.each(reads)("%s", async (path) => {
     for (let round = 0; round < 5; round++) {

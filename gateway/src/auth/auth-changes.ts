@@ -5,6 +5,7 @@ import {
   PortalLinkRevokedSchema,
   RoleChangedSchema,
   SessionRevokedSchema,
+  SignInPolicyChangedSchema,
   TenantKeysRevokedSchema,
   TenantStatusChangedSchema,
   UserChangedSchema,
@@ -121,6 +122,11 @@ function apply(
       keys.forget(({ record }) => (kind === "partner" ? record.partnerId : record.orgId) === id);
       agents.forget(({ record }) => (kind === "partner" ? record.partnerId : record.orgId) === id);
       portals.forget(({ record }) => (kind === "partner" ? record.partnerId : record.orgId) === id);
+      break;
+    }
+    case "auth.policy": {
+      const { kind, id } = decode(SignInPolicyChangedSchema, body);
+      sessions.forget(({ principal }) => (kind === "partner" ? principal.partnerId : principal.orgId) === id);
       break;
     }
     case "auth.key": {

@@ -53,6 +53,21 @@ describe("checkAccess", () => {
     expect(check(strict, change)).toEqual(expected);
   });
 
+  const held = { secondFactorRequired: true };
+  it.each<[string, Access, object, unknown]>([
+    ["is refused what others may", { auth: "session" }, held, { code: "mfa_required", enrollUrl: rules.mfaEnrollUrl }],
+    ["may enroll one", { auth: "session", beforeSecondFactor: true }, held, "allowed"],
+    ["may ask who it is", { auth: "any" }, held, "allowed"],
+    [
+      "is a usual one once it was completed, however long ago",
+      { auth: "session" },
+      { ...held, mfaAt: mfaAt(9_000) },
+      "allowed",
+    ],
+  ])("a session whose tenant requires a second factor %s", (_what, access, change, expected) => {
+    expect(check(access, change)).toEqual(expected);
+  });
+
   const users = { scope: "partner", partnerStatus: "active" };
   const customers = { scope: "organization", orgId: "o1", partnerStatus: "active", orgStatus: "active" };
   it.each([

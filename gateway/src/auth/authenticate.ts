@@ -11,6 +11,7 @@ import { agentDigestOf, isAgentToken } from "./agent-token.ts";
 import { keyDigestOf } from "./api-key.ts";
 import type { KeyCache } from "./key-cache.ts";
 import { isPortalToken, type PortalCache } from "./portal-cache.ts";
+import { lacksSecondFactor } from "./principal.ts";
 import type { SessionCache } from "./session-cache.ts";
 
 export type Authenticate = (
@@ -127,7 +128,8 @@ export function checkAccess(access: Access, credential: Credential, rules: Acces
     if (required !== undefined && !caller.permissions.includes(required)) {
       throw new AppError("permission_denied", "Permission denied", { facts: { required } });
     }
-    if (access.mfa && (caller.mfaAt === null || now() - caller.mfaAt.getTime() > rules.mfaMaxAgeMs)) {
+    const isExpired = caller.mfaAt === null || now() - caller.mfaAt.getTime() > rules.mfaMaxAgeMs;
+    if ((access.mfa && isExpired) || (lacksSecondFactor(credential.principal) && !access.beforeSecondFactor)) {
       throw new AppError("mfa_required", "A completed MFA challenge is required", {
         facts: { enrollUrl: rules.mfaEnrollUrl },
       });

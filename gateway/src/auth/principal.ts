@@ -27,6 +27,10 @@ export function sessionOf(principal: Principal): Session {
   return { kind: "session", id: principal.sessionId, principal, caller };
 }
 
+/** The user's partner or organization requires a second factor, and none was completed in this session. */
+export const lacksSecondFactor = ({ secondFactorRequired, mfaAt }: Principal): boolean =>
+  secondFactorRequired && mfaAt === undefined;
+
 /** The user as clients see them: `user` of the login, and GET /auth/me. */
 export function signedInUserOf(principal: Principal) {
   return {
@@ -38,6 +42,7 @@ export function signedInUserOf(principal: Principal) {
     orgId: principal.orgId || null,
     permissions: principal.permissions,
     mfaEnabled: principal.mfaEnabled,
+    secondFactorRequired: lacksSecondFactor(principal),
   };
 }
 

@@ -33,6 +33,7 @@ import { RoleService } from "@muster/proto/muster/identity/v1/role_pb";
 import { ScimService } from "@muster/proto/muster/identity/v1/scim_pb";
 import { ServicePrincipalService } from "@muster/proto/muster/identity/v1/service_principal_pb";
 import { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
+import { SignInPolicyService } from "@muster/proto/muster/identity/v1/sign_in_policy_pb";
 import { SsoDomainService } from "@muster/proto/muster/identity/v1/sso_domain_pb";
 import { SsoLinkService } from "@muster/proto/muster/identity/v1/sso_link_pb";
 import { SsoLoginService } from "@muster/proto/muster/identity/v1/sso_login_pb";
@@ -72,6 +73,7 @@ const clients = {
   deviceAuthorizations: [DeviceAuthorizationService, "identity"],
   users: [UserService, "identity"],
   roles: [RoleService, "identity"],
+  signInPolicies: [SignInPolicyService, "identity"],
   refusals: [RefusalService, "identity"],
   ssoProviders: [SsoProviderService, "identity"],
   ssoLogins: [SsoLoginService, "identity"],

@@ -96,7 +96,7 @@ export function errorCodesOf(row: Route): PublicCode[] {
   if (row.access.auth === "session") {
     if (row.access.keyScopes) codes.push("insufficient_scope");
     if (row.access.permission) codes.push("permission_denied", "misconfigured_account");
-    if (row.access.mfa) codes.push("mfa_required");
+    if (row.access.mfa || !row.access.beforeSecondFactor) codes.push("mfa_required");
     if (row.access.scopes) codes.push("scope_not_allowed", "misconfigured_account");
   }
   if (row.method === "PATCH" && row.dialect === undefined) codes.push("no_updates");

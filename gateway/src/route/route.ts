@@ -49,6 +49,8 @@ export type Access =
       portal?: "view" | PortalCapability;
       /** Served also while the caller's partner or organization is not active. */
       whileInactive?: true;
+      /** Served also to a session that lacks the second factor which its user's tenant requires. */
+      beforeSecondFactor?: true;
     };
 
 /** Milliseconds that a request of each class may take, including all calls to services. */

@@ -28,6 +28,7 @@ import { enrollmentKeyRoutes } from "./keys/enrollment-keys.ts";
 import { servicePrincipalRoutes } from "./keys/service-principals.ts";
 import { tenantCredentialRoutes } from "./keys/tenant-credentials.ts";
 import { roleRoutes } from "./people/roles.ts";
+import { signInPolicyRoutes } from "./people/sign-in-policy.ts";
 import { userRoutes } from "./people/users.ts";
 import { attentionRoutes } from "./platform/attention.ts";
 import { nameRoutes } from "./platform/names.ts";
@@ -73,6 +74,7 @@ const rows: readonly Route[] = [
   ...tenantCredentialRoutes,
   ...userRoutes,
   ...roleRoutes,
+  ...signInPolicyRoutes,
   ...ssoProviderRoutes,
   ...ssoProviderTrialRoutes,
   ...ssoLoginRoutes,

@@ -16,6 +16,7 @@ import { RoleService } from "@muster/proto/muster/identity/v1/role_pb";
 import { ScimService } from "@muster/proto/muster/identity/v1/scim_pb";
 import { ServicePrincipalService } from "@muster/proto/muster/identity/v1/service_principal_pb";
 import { SessionService } from "@muster/proto/muster/identity/v1/session_pb";
+import { SignInPolicyService } from "@muster/proto/muster/identity/v1/sign_in_policy_pb";
 import { SsoDomainService } from "@muster/proto/muster/identity/v1/sso_domain_pb";
 import { SsoLinkService } from "@muster/proto/muster/identity/v1/sso_link_pb";
 import { SsoLoginService } from "@muster/proto/muster/identity/v1/sso_login_pb";
@@ -55,6 +56,7 @@ import { roleService } from "./rpc/role.ts";
 import { scimService } from "./rpc/scim.ts";
 import { servicePrincipalService } from "./rpc/service-principal.ts";
 import { sessionService } from "./rpc/session.ts";
+import { signInPolicyService } from "./rpc/sign-in-policy.ts";
 import { ssoDomainService } from "./rpc/sso-domain.ts";
 import { ssoLinkService } from "./rpc/sso-link.ts";
 import { ssoLoginService } from "./rpc/sso-login.ts";
@@ -117,6 +119,7 @@ await runService({
       register(DeviceAuthorizationService, deviceAuthorizationService(deps.deviceAuthorizations)),
       register(UserService, userService(deps.users)),
       register(RoleService, roleService(deps.users)),
+      register(SignInPolicyService, signInPolicyService(deps.users)),
       register(NotificationService, notificationService(deps.notifications)),
       register(RefusalService, refusalService(deps.users)),
       register(ApiKeyService, apiKeyService(deps.keys)),

@@ -1,4 +1,14 @@
-import { ClockArrowUp, Handshake, History, Laptop, MonitorCheck, Palette, Rocket } from "lucide-react";
+import {
+  ClockArrowUp,
+  Handshake,
+  History,
+  KeyRound,
+  Laptop,
+  MonitorCheck,
+  Palette,
+  Rocket,
+  ShieldCheck,
+} from "lucide-react";
 import { to } from "../parts/links.ts";
 import type { Chosen } from "./chosen.tsx";
 import type { Operation } from "./record-operation.ts";
@@ -47,6 +57,23 @@ export const pageOperations: readonly Operation<Chosen>[] = [
     needs: "PUT /api/v1/orgs/partners/me/agent-updates",
     icon: ClockArrowUp,
     leads: () => to("/settings/partner"),
+    forgets: [],
+  },
+  {
+    id: "sign-in-policy.change",
+    verb: "Require a second factor",
+    alsoCalled: ["Sign-in policy", "Enforce MFA"],
+    needs: "PUT /api/v1/orgs/organizations/{id}/sign-in-policy",
+    icon: ShieldCheck,
+    leads: ({ orgId }) => to("/settings/sign-in", { orgId }),
+    forgets: [],
+  },
+  {
+    id: "own-partner.sign-in-policy",
+    verb: "Require a second factor of the partner",
+    needs: "PUT /api/v1/orgs/partners/me/sign-in-policy",
+    icon: KeyRound,
+    leads: () => to("/settings/sign-in"),
     forgets: [],
   },
   {

@@ -33,6 +33,7 @@ type ListFilters = {
   "/settings/directories": FilterOf<"/api/v1/directories">;
   "/settings/sso": FilterOf<"/api/v1/sso/providers">;
   "/settings/domains": FilterOf<"/api/v1/sso/domains">;
+  "/settings/sign-in": Org;
   "/settings/partner": Org;
   "/settings/branding": Org;
   "/operations": Org;

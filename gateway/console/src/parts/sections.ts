@@ -47,6 +47,7 @@ export const sections = {
   signIn: [
     { to: "/settings/sso", title: "Single sign-on", needs: "GET /api/v1/sso/providers" },
     { to: "/settings/domains", title: "Domains", needs: "GET /api/v1/sso/domains" },
+    { to: "/settings/sign-in", title: "Policy", needs: "GET /api/v1/orgs/organizations/{id}/sign-in-policy" },
   ],
   settings: [
     { to: "/settings/partner", title: "Partner", needs: "GET /api/v1/orgs/partners/me" },

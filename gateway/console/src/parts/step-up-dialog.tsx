@@ -12,12 +12,20 @@ import { useMe } from "./me.tsx";
 /** Where an operation requires a second factor: passkey or code; users without a factor enroll one first. */
 export function StepUpDialog() {
   const isWanted = useSyncExternalStore(onStepUp, isStepUpWanted);
+  return isWanted ? <StepUp /> : null;
+}
+
+function StepUp() {
   const me = useMe();
-  if (!isWanted) return null;
-  if (me.mfaEnabled) return <Prove />;
+  // As it began: the recovery codes are shown after the factor counts.
+  const [hasFactor] = useState(me.mfaEnabled);
+  const [isRequired] = useState(me.secondFactorRequired);
+  if (hasFactor) return <Prove />;
   return (
     <Dialog title="A second factor is needed" onClose={() => endStepUp(false)}>
-      <p>Changes like this one need a second factor. You have none yet: set one up now, then the change goes on.</p>
+      {isRequired ? null : (
+        <p>Changes like this one need a second factor. You have none yet: set one up now, then the change goes on.</p>
+      )}
       <EnrollTotp
         onDone={() => {
           void queryClient.invalidateQueries({ queryKey: ["/api/v1/auth/me"] });

@@ -10,6 +10,8 @@ export type Me = {
   orgId: string | null;
   permissions: string[];
   mfaEnabled: boolean;
+  /** The tenant requires a second factor, which this session lacks. */
+  secondFactorRequired: boolean;
   role: string | null;
   /** Sites that the user is limited to; null when not limited. */
   siteIds: string[] | null;

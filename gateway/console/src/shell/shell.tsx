@@ -16,6 +16,7 @@ import { BottomNavigation } from "./bottom-navigation.tsx";
 import { CommandMenu, openCommandMenu } from "./command-menu.tsx";
 import { Navigation, NavigationKeys } from "./navigation.tsx";
 import { OrganizationPicker } from "./organization-picker.tsx";
+import { FactorGate } from "./required-factor.tsx";
 import { SessionEnded } from "./session-ended.tsx";
 import styles from "./shell.module.css";
 import { TopBar } from "./top-bar.tsx";
@@ -42,37 +43,39 @@ export function Shell() {
       </a>
       {user ? (
         <MeProvider me={user}>
-          <Runner>
-            <header className="frame-side">
-              <Side me={user} />
-            </header>
-            <section className="frame-top" aria-label="Where you are">
-              <TopBar />
-            </section>
-            <main className="frame-main" id="main">
-              {isPlainHttp() && user.permissions.includes("organizations:write") ? <PlainHttp /> : null}
-              <Outlet />
-            </main>
-            <div className="frame-bottom">
-              <BottomNavigation me={user} onMore={() => openMore(true)} />
-            </div>
-            {isMoreOpen ? (
-              <Dialog title="More" onClose={() => openMore(false)}>
-                <Side me={user} onGo={() => openMore(false)} />
-                <DialogActions>
-                  <button type="button" onClick={() => openMore(false)}>
-                    Close
-                  </button>
-                </DialogActions>
-              </Dialog>
-            ) : null}
-            <NavigationKeys me={user} />
-            <StepUpDialog />
-            <CommandMenu me={user} />
-            <Tooltips />
-            <Toasts />
-            {isEnded ? <SessionEnded me={user} /> : null}
-          </Runner>
+          <FactorGate me={user}>
+            <Runner>
+              <header className="frame-side">
+                <Side me={user} />
+              </header>
+              <section className="frame-top" aria-label="Where you are">
+                <TopBar />
+              </section>
+              <main className="frame-main" id="main">
+                {isPlainHttp() && user.permissions.includes("organizations:write") ? <PlainHttp /> : null}
+                <Outlet />
+              </main>
+              <div className="frame-bottom">
+                <BottomNavigation me={user} onMore={() => openMore(true)} />
+              </div>
+              {isMoreOpen ? (
+                <Dialog title="More" onClose={() => openMore(false)}>
+                  <Side me={user} onGo={() => openMore(false)} />
+                  <DialogActions>
+                    <button type="button" onClick={() => openMore(false)}>
+                      Close
+                    </button>
+                  </DialogActions>
+                </Dialog>
+              ) : null}
+              <NavigationKeys me={user} />
+              <StepUpDialog />
+              <CommandMenu me={user} />
+              <Tooltips />
+            </Runner>
+          </FactorGate>
+          <Toasts />
+          {isEnded ? <SessionEnded me={user} /> : null}
         </MeProvider>
       ) : (
         <main className="frame-main" id="main">

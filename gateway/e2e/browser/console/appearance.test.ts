@@ -111,6 +111,7 @@ const routes = {
     "/settings/sso",
     "/settings/sso/$id",
     "/settings/domains",
+    "/settings/sign-in",
     "/settings/directories",
     "/settings/directories/$id",
     "/activate",

@@ -1,6 +1,7 @@
 import { expect } from "@jest/globals";
 import { until } from "@muster/testing";
 import { enroller } from "../../support/enroller.ts";
+import { totpCode } from "../../support/operator.ts";
 import { startReceiver } from "../../support/receiver.ts";
 import { tenantWithAdmins } from "../../support/tenant-with-admins.ts";
 import { signedInAs } from "../../support/users.ts";
@@ -35,6 +36,47 @@ inChromium("policies, replays and rarer operations in the console", (visit) => {
     await page.getByText("30 days").waitFor();
   });
 
+  visit(
+    "a required second factor lets who has none only enroll one; the recovery codes stay on screen",
+    async (visitor) => {
+      const { cluster, page } = visitor;
+      const { orgId, admin } = await tenantWithAdmins(cluster);
+      const user = await signedInAs(cluster, "org-viewer", { orgId });
+      await visitor.signIn(admin, "/settings/sign-in", admin.recoveryCodes[0]);
+      await page.getByLabel("Require a second factor").check();
+      await page.getByRole("button", { name: "Save" }).click();
+      await page.getByText("Saved: whoever has no second factor must enroll one now.").waitFor();
+      await visitor.expectAccessibleAtBothWidths();
+      await page.getByRole("button", { name: "Sign out" }).first().click();
+      await page.getByLabel("E-mail").waitFor();
+
+      await visitor.signIn(user, "/devices");
+      await page.getByRole("heading", { level: 1, name: "A second factor is required" }).waitFor();
+      await visitor.expectAccessibleAtBothWidths();
+      await page.getByRole("button", { name: "Set it up" }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByLabel("Your password").fill(user.password);
+      await dialog.getByRole("button", { name: "Continue" }).click();
+      const secret = ((await dialog.locator("pre").textContent()) ?? "").replaceAll(" ", "");
+      await dialog.getByLabel("The six digits that the app shows").fill(totpCode(secret));
+      await dialog.getByRole("button", { name: "Turn on" }).click();
+      await dialog.getByLabel("I have stored them").waitFor();
+      // As after a visit to the password manager.
+      await until("that the session is read again", async () => {
+        const answer = page.waitForResponse((reply) => reply.url().endsWith("/api/v1/auth/me"), { timeout: 1_000 });
+        await page.evaluate("window.dispatchEvent(new Event('visibilitychange'))");
+        return answer.then(
+          () => true,
+          () => false,
+        );
+      });
+      await visitor.settled();
+      await dialog.getByLabel("I have stored them").check();
+      await dialog.getByRole("button", { name: "Go on" }).click();
+      await page.getByRole("heading", { level: 1, name: "Devices" }).waitFor();
+    },
+  );
+
   visit("what was delivered is replayed to its receiver", async (visitor) => {
     const { cluster, page } = visitor;
     const { admin } = await tenantWithAdmins(cluster);
@@ -51,6 +93,7 @@ inChromium("policies, replays and rarer operations in the console", (visit) => {
       });
       const before = receiver.received.length;
       await visitor.signIn(admin, `/webhooks/${webhook.id}`, admin.recoveryCodes[0]);
+      await page.getByText(/^Deliveries are not signed: anybody can forge one/).waitFor();
       await page.getByRole("button", { name: "Replay …" }).click();
       await dialog.getByLabel("Since").fill(`${new Date(Date.now() - 2 * 86_400_000).toISOString().slice(0, 16)}`);
       await dialog.getByLabel("Deliveries").selectOption("delivered");

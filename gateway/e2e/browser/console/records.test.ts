@@ -383,6 +383,7 @@ inChromium("records in the console", (visit) => {
       "/keys/enrollment",
       "/settings/sso",
       "/settings/domains",
+      "/settings/sign-in",
       "/settings/directories",
     ];
     for (const path of [...others, ...more, "/releases", "/releases/rollouts", "/welcome", "/orgs"]) {

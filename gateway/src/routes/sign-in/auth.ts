@@ -29,6 +29,10 @@ const user = z
     orgId: idOut.nullable(),
     permissions: z.array(z.string()),
     mfaEnabled: z.boolean(),
+    secondFactorRequired: z.boolean().meta({
+      description:
+        "The tenant requires a second factor that this session lacks: it can do nothing but enroll or complete one.",
+    }),
   })
   .meta({ id: "User" });
 
@@ -211,7 +215,7 @@ const logout = route({
   path: "/auth/logout",
   audit: "user.logout",
   load: "vital",
-  access: { auth: "session", whileInactive: true },
+  access: { auth: "session", whileInactive: true, beforeSecondFactor: true },
   tag,
   summary: "End this session everywhere",
   cookie: sessionCookie,

@@ -57,7 +57,7 @@ const setup = route({
   method: "POST",
   path: "/auth/mfa/totp/setup",
   audit: "user.mfa.setup",
-  access: { auth: "session" },
+  access: { auth: "session", beforeSecondFactor: true },
   tag,
   summary: "Start TOTP enrollment",
   body: z.object({ password: ownPassword }),
@@ -80,7 +80,7 @@ const enable = route({
   method: "POST",
   path: "/auth/mfa/totp/enable",
   audit: "user.mfa.enable",
-  access: { auth: "session" },
+  access: { auth: "session", beforeSecondFactor: true },
   tag,
   summary: "Confirm TOTP enrollment with a first code",
   description:
@@ -119,7 +119,7 @@ const disable = route({
 const factors = route({
   method: "GET",
   path: "/auth/mfa",
-  access: { auth: "session" },
+  access: { auth: "session", beforeSecondFactor: true },
   tag,
   summary: "The caller's own second factors",
   noStore: true,

@@ -45,7 +45,7 @@ const credential = z
 const registerOptions = route({
   method: "POST",
   path: "/auth/mfa/passkeys/register/options",
-  access: { auth: "session" },
+  access: { auth: "session", beforeSecondFactor: true },
   tag,
   summary: "Options for creating a passkey",
   description:
@@ -69,7 +69,7 @@ const registerVerify = route({
   method: "POST",
   path: "/auth/mfa/passkeys/register/verify",
   audit: "user.passkey.create",
-  access: { auth: "session" },
+  access: { auth: "session", beforeSecondFactor: true },
   tag,
   summary: "Register the created passkey",
   description:
@@ -143,7 +143,7 @@ const authenticateVerify = route({
 const list = route({
   method: "GET",
   path: "/auth/mfa/passkeys",
-  access: { auth: "session" },
+  access: { auth: "session", beforeSecondFactor: true },
   tag,
   summary: "The caller's own passkeys, oldest first",
   noStore: true,

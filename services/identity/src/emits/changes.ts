@@ -5,6 +5,7 @@ import {
   AgentChangedSchema,
   KeyChangedSchema,
   PortalLinkRevokedSchema,
+  SignInPolicyChangedSchema,
   TenantKeysRevokedSchema,
 } from "@muster/proto/muster/events/v1/auth_pb";
 import { encode } from "@muster/rpc";
@@ -29,6 +30,7 @@ export type CredentialChange =
       revoked: boolean;
     }
   | { kind: "portal"; linkId: string }
+  | { kind: "policy"; tenant: "partner" | "organization"; id: string }
   | { kind: "tenant"; tenant: "partner" | "organization"; id: string; revokedAt: Date };
 
 export type AfterChangeDeps = { db: Database };
@@ -73,6 +75,10 @@ function messageOf(changeId: string, change: CredentialChange): { subject: strin
   if (change.kind === "portal") {
     const body = encode(PortalLinkRevokedSchema, { changeId, linkId: change.linkId });
     return { subject: "auth.portal", body };
+  }
+  if (change.kind === "policy") {
+    const { tenant, id } = change;
+    return { subject: "auth.policy", body: encode(SignInPolicyChangedSchema, { changeId, kind: tenant, id }) };
   }
   const { tenant, id, revokedAt } = change;
   const body = encode(TenantKeysRevokedSchema, {

@@ -26,6 +26,8 @@ export type PrincipalRow = {
   org_status: string | null;
   /** A provider that enforces single sign-on governs the user: no password opens the account. */
   sso_enforced: boolean;
+  /** The user's partner or organization requires a second factor of every session. */
+  second_factor_required: boolean;
 };
 
 type SessionFacts = { id: string; mfaAt: Date | null; expiresAt: Date };
@@ -53,6 +55,7 @@ export function principalMessage(row: PrincipalRow, session: SessionFacts): Prin
     sessionExpiresAt: timestampFromDate(session.expiresAt),
     partnerStatus: row.partner_status ?? "",
     orgStatus: row.org_status ?? "",
+    secondFactorRequired: row.second_factor_required,
   });
 }
 

@@ -25,7 +25,8 @@ export function findLogins(db: Database, email: string): Promise<LoginCandidate[
 
 const principalOf = (userId: string) => sql`
   SELECT user_id, email, name, department, role, permissions, scope, partner_id, org_id, org_access, org_ids,
-         status, version, mfa_enabled, site_restricted, site_ids, partner_status, org_status, sso_enforced
+         status, version, mfa_enabled, site_restricted, site_ids, partner_status, org_status, sso_enforced,
+         second_factor_required
   FROM find_principal(${userId})`;
 
 /** The user with role, permissions and grants as of now, or null. */

@@ -20,6 +20,7 @@ export const purgePlan: PurgePlan = (_tx, tenant) => {
     { table: "sso_providers", where },
     { table: "sso_domains", where },
     { table: "login_branding", where: tenant.kind === "partner" ? sql`partner_id = ${tenant.id}` : sql`false` },
+    { table: "sign_in_policies", where },
     { table: "notification_lines", where },
     { table: "users", where },
     { table: "user_organizations", where, walk: walked },

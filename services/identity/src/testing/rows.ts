@@ -70,6 +70,8 @@ export const oneRowOfEach = ({ id, partnerId, orgId, siteId }: Ids): string => `
     VALUES ('${id}', '${id}', '${partnerId}', '${orgId}', 0, 'c', '${id}', now());
   INSERT INTO pending_roles (directory_id, user_id, partner_id, org_id, cause, created_at)
     VALUES ('${id}', '${id}', '${partnerId}', '${orgId}', 'mapping', now());
+  INSERT INTO sign_in_policies (partner_id, org_id, require_second_factor, updated_at)
+    VALUES ('${partnerId}', '${orgId}', false, now()) ON CONFLICT DO NOTHING;
   INSERT INTO login_branding (partner_id, headline, updated_at) VALUES ('${partnerId}', 'H', now()) ON CONFLICT DO NOTHING;
   INSERT INTO mail (id, kind, sealed, next_at, expires_at, created_at) VALUES ('${id}', 'invite', '${id}', now(), now(), now());
   INSERT INTO failed_attempts (bucket, user_id, failed_at, expires_at) VALUES ('${id}', '${id}', '{}', now());
