@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "@jest/globals";
-import { type PortalCapability, portalCapabilities, type Scope } from "@muster/kit";
+import { type PortalCapability, portalCapabilities, type Scope, servedScopes } from "@muster/kit";
 import { PortalRecordSchema } from "@muster/proto/muster/identity/v1/portal_pb";
 import { callers } from "@muster/testing";
 import { additionalRows, type InterfaceRow, interfaceRows } from "../../e2e/interface-rows/all.ts";
@@ -49,6 +49,11 @@ describe("the route table", () => {
       const match = find(fullPath(row).replace(/:[A-Za-z]+/g, "x"));
       expect([...(match?.entry.byMethod.keys() ?? [])]).toContain(row.method);
     }
+  });
+
+  it("needs every scope that is offered for it, and no other", () => {
+    const needed = routes.flatMap(({ access }) => (access.auth === "session" ? (access.keyScopes ?? []) : []));
+    expect([...new Set(needed)].sort()).toEqual([...servedScopes].sort());
   });
 
   it("is closed to portal sessions but for the rows that name them, by capability", () => {

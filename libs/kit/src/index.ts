@@ -32,6 +32,7 @@ export {
   scopePermissions,
   scopesOfAny,
   scopesOpen,
+  servedScopes,
 } from "./caller/scopes.ts";
 export { followRoots, nextRoot, rootNumberOf, type TrustedRoot } from "./crypto/root-note.ts";
 export { isSealed, type SecretBox, secretBox } from "./crypto/secret-box.ts";

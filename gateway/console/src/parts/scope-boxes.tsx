@@ -8,11 +8,13 @@ export function ScopeBoxes({ chosen = [], errorsOf }: { chosen?: readonly string
   const scopes = useGet("/api/v1/api-keys/scopes");
   if (scopes.error) return <FailureState failure={scopes.error.failure} onRetry={() => void scopes.refetch()} />;
   if (!scopes.data) return <Loading what="Loading scopes" />;
+  // Those of other parts of the platform do nothing here; a key that has one keeps it.
+  const offered = scopes.data.data.filter(({ scope, served }) => served || chosen.includes(scope));
   return (
     <>
       <fieldset className={forms.choices}>
         <legend>Scopes</legend>
-        {scopes.data.data.map(({ scope, permissions, grantable }) => (
+        {offered.map(({ scope, permissions, grantable }) => (
           <label key={scope} title={grantable ? undefined : `Granting it requires ${permissions.join(", ")}.`}>
             <input
               type="checkbox"

@@ -1,4 +1,4 @@
-import { anyScope, canonicalCidr, isKeyScope, keyScopes, permissionsOfScope } from "@muster/kit";
+import { anyScope, canonicalCidr, isKeyScope, keyScopes, permissionsOfScope, servedScopes } from "@muster/kit";
 import type { ApiKey } from "@muster/proto/muster/identity/v1/api_key_pb";
 import { z } from "zod";
 import type { CodedError } from "../../http/input-errors.ts";
@@ -162,6 +162,9 @@ const scopes = route({
       z.object({
         scope: z.enum(keyScopes),
         permissions: z.array(z.string()).meta({ description: "Permissions that a caller needs to grant the scope." }),
+        served: z.boolean().meta({
+          description: "Whether an operation of this API needs it; others are of parts that live elsewhere.",
+        }),
         grantable: z.boolean().meta({ description: "Whether the caller holds all of them." }),
       }),
     ),
@@ -172,6 +175,7 @@ const scopes = route({
       return {
         scope,
         permissions: [...needed],
+        served: servedScopes.includes(scope),
         grantable: needed.every((permission) => session.caller.permissions.includes(permission)),
       };
     }),

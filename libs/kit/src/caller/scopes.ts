@@ -1,10 +1,7 @@
 import type { Permission } from "./permissions.ts";
 
-/**
- * Scopes of API keys, and the permission that a granting user must hold. The last block belongs to parts of the
- * platform that live elsewhere and use these keys.
- */
-export const scopePermissions = {
+/** Scopes that operations of this API need, and the permission that a granting user must hold. */
+const served = {
   "organizations:read": "organizations:read",
   "organizations:write": "organizations:write",
   "sites:read": "organizations:read",
@@ -17,7 +14,10 @@ export const scopePermissions = {
   "webhooks:read": "webhooks:read",
   "webhooks:write": "webhooks:write",
   "events:write": "events:write",
+} as const satisfies Record<string, Permission>;
 
+/** Scopes of parts of the platform that live elsewhere and use these keys. */
+const servedElsewhere = {
   "scripts:read": "devices:read",
   "scripts:write": "devices:write",
   "scripts:execute": "devices:write",
@@ -33,6 +33,9 @@ export const scopePermissions = {
   "remote:read": "devices:read",
   "remote:execute": "devices:write",
 } as const satisfies Record<string, Permission>;
+
+/** Every scope of an API key, and the permission that a granting user must hold. */
+export const scopePermissions = { ...served, ...servedElsewhere };
 
 /**
  * For keys deleting is writing, and exporting reading: they have no separate scopes
@@ -54,6 +57,9 @@ export type KeyScope = keyof typeof scopePermissions;
 export const anyScope = "*";
 
 export const keyScopes: readonly KeyScope[] = Object.keys(scopePermissions).filter(isKeyScope);
+
+/** Those that an operation of this API needs. */
+export const servedScopes: readonly KeyScope[] = Object.keys(served).filter(isKeyScope);
 
 /** Scopes that `*` does not include: what they write is evidence, so a key holds them by name. */
 const onlyByName: readonly string[] = ["audit:append"] satisfies KeyScope[];
