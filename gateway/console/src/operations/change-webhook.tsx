@@ -5,6 +5,7 @@ import { EventBoxes } from "../parts/event-boxes.tsx";
 import { Field } from "../parts/field.tsx";
 import { FormDialog } from "../parts/form-dialog.tsx";
 import { RetrySchedule, retryScheduleOf } from "../parts/retry-schedule.tsx";
+import { WebhookWarnings } from "../parts/webhook-warnings.tsx";
 import { checkedOf } from "../rules/checked.ts";
 
 type ChangeWebhookProps = {
@@ -38,6 +39,7 @@ export function ChangeWebhook({ of: webhook, onClose, onDone }: ChangeWebhookPro
     >
       {(errorsOf) => (
         <>
+          <WebhookWarnings of={webhook} />
           <Field label="Name" errors={errorsOf("name")}>
             <input name="name" required maxLength={255} defaultValue={webhook.name} />
           </Field>

@@ -1,9 +1,11 @@
 import type { EventName } from "@muster/client";
+import { useState } from "react";
 import { checkedOf } from "../rules/checked.ts";
 import { EventBoxes } from "./event-boxes.tsx";
 import { Field } from "./field.tsx";
 import type { ErrorsOf } from "./form-dialog.tsx";
 import { RetrySchedule, retryScheduleOf } from "./retry-schedule.tsx";
+import { addressWarnings, WebhookWarnings } from "./webhook-warnings.tsx";
 
 /** A secret that signs deliveries: 32 random bytes, as the Standard Webhooks write them. */
 const newSecret = () => `whsec_${btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(32))))}`;
@@ -25,14 +27,23 @@ type WebhookFieldsProps = {
 
 /** The fields of a new webhook. */
 export function WebhookFields({ orgId, errorsOf }: WebhookFieldsProps) {
+  const [url, setUrl] = useState("");
   return (
     <>
       <Field label="Name" errors={errorsOf("name")}>
         <input name="name" required maxLength={255} />
       </Field>
       <Field label="Address" hint="HTTPS, to a public host." errors={errorsOf("url")}>
-        <input name="url" type="url" required placeholder="https://example.com/hook" maxLength={4096} />
+        <input
+          name="url"
+          type="url"
+          required
+          placeholder="https://example.com/hook"
+          maxLength={4096}
+          onChange={({ target }) => setUrl(target.value)}
+        />
       </Field>
+      <WebhookWarnings of={{ warnings: addressWarnings(url) }} />
       <EventBoxes orgId={orgId} errorsOf={errorsOf} />
       <RetrySchedule chosen="extended" errors={errorsOf("retrySchedule")} />
     </>

@@ -71,6 +71,9 @@ export const webhook = z
     url: z.string().meta({ description: "Userinfo and tokens in the query are omitted." }),
     hasSecret: z.boolean(),
     secretStrength,
+    warnings: z.array(z.string()).meta({
+      description: "Sentences on what makes its deliveries less safe: no signature, a weak secret, plain http.",
+    }),
     events: z.array(z.string()),
     headers: z.array(headerOut),
     status: webhookStatus,

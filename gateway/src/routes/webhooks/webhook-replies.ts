@@ -27,6 +27,7 @@ export function webhookOf(message: Webhook | undefined): z.input<typeof webhook>
     url: message.url,
     hasSecret: message.hasSecret,
     secretStrength: strengthOf(message.secretStrength),
+    warnings: warningsOf(message),
     events: message.events,
     headers: message.headers.map(({ key, value }) => ({ key, value })),
     status: webhookStatus.parse(message.status),
@@ -44,6 +45,16 @@ export function webhookOf(message: Webhook | undefined): z.input<typeof webhook>
     createdAt: timeOf(message.createdAt),
     updatedAt: timeOf(message.updatedAt),
   };
+}
+
+/** What a receiver cannot rely on, with the way out. */
+function warningsOf({ url, hasSecret, secretStrength, asymmetricSignature }: Webhook): string[] {
+  const isSigned = hasSecret || asymmetricSignature;
+  return [
+    ...(isSigned ? [] : ["Deliveries are not signed: anybody can forge one. Rotate the secret to get one."]),
+    ...(secretStrength === "weak" ? ["The secret is weak: rotate it to get a generated one."] : []),
+    ...(/^http:/i.test(url) ? ["The address is plain http: deliveries can be read and changed on the way."] : []),
+  ];
 }
 
 /** A webhook of a list. */

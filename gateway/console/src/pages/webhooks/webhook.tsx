@@ -13,10 +13,12 @@ import { Status } from "../../parts/status.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
 import { WebhookCause } from "../../parts/webhook-cause.tsx";
+import { WebhookWarnings } from "../../parts/webhook-warnings.tsx";
 import { hostOf } from "../../rules/attention.ts";
 import { counted } from "../../rules/counted.ts";
 import { waiting } from "../../rules/failure-sentence.ts";
 import { shownHealth } from "../../rules/health.ts";
+import { signedText } from "../../rules/signed-text.ts";
 import { DeadLetters } from "./dead-letters.tsx";
 import { Deliveries } from "./deliveries.tsx";
 import { DeliveryChart } from "./delivery-chart.tsx";
@@ -26,17 +28,6 @@ import { Replays } from "./replays.tsx";
 import styles from "./webhook.module.css";
 
 type Webhook = BodyOf<"/api/v1/webhooks/{id}">;
-
-const signedText = ({
-  hasSecret,
-  secretStrength,
-}: {
-  hasSecret: boolean;
-  secretStrength: "weak" | "strong" | null;
-}) => {
-  if (!hasSecret) return "no: rotate the secret to get one";
-  return secretStrength === "weak" ? "yes, by a weak secret: rotate it to get a generated one" : "yes";
-};
 
 /** One webhook: its endpoint's health, its deliveries, and what can be done with it. */
 export function WebhookPage() {
@@ -66,6 +57,7 @@ export function WebhookPage() {
         actions={<HeadOperations of={data} operations={webhookOperations} name={data.name} />}
       />
       {tone === "bad" ? <WhyItFails of={data} /> : null}
+      <WebhookWarnings of={data} />
       {mayReadDeliveries ? (
         <div className={styles.sides}>
           <DeliveryChart id={id} />
