@@ -2,6 +2,7 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { queryClient } from "../api/queries.ts";
 import { Loading } from "../parts/states.tsx";
+import { Tooltips } from "../parts/tooltips.tsx";
 import { textOn } from "../rules/accent.ts";
 import { askForLink, openSession, type PortalLink, type PortalPage, pageOf } from "./opening.ts";
 import styles from "./portal.module.css";
@@ -61,6 +62,7 @@ export function Portal({ linkId, code, takeCode }: { linkId: string; code: strin
       {state.at === "open" ? (
         <QueryClientProvider client={queryClient}>
           <Views link={state.link} />
+          <Tooltips />
         </QueryClientProvider>
       ) : null}
     </main>

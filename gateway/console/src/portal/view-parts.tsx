@@ -1,4 +1,6 @@
 import { type ReactNode, useEffect, useRef } from "react";
+import { SentenceText } from "../parts/sentence-text.tsx";
+import { shortTime } from "../rules/short-time.ts";
 import styles from "./portal.module.css";
 
 export type View =
@@ -32,8 +34,26 @@ export function Head({ title, onBack, children }: { title: string; onBack?: () =
   );
 }
 
+// The browser's zone: nothing is stored here that could name another.
+const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
 const format = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const exact = (at: Date) => `${format.format(at)} · ${at.toISOString()}`;
 
-/** An instant in the browser's zone. */
-export const At = ({ time }: { time: string | null }) =>
-  time === null ? <span className="soft">never</span> : <time dateTime={time}>{format.format(new Date(time))}</time>;
+/** An instant in short, in the browser's zone, with the exact one as a tooltip. */
+export function At({ time }: { time: string | null }) {
+  if (time === null) return <span className="soft">never</span>;
+  const at = new Date(time);
+  return (
+    <time dateTime={time} data-tip={exact(at)}>
+      {shortTime(at, new Date(), { timeZone })}
+    </time>
+  );
+}
+
+/** A sentence of the API, its instants as people read them. */
+export const Reason = ({ of }: { of: string }) => {
+  const now = new Date();
+  return (
+    <SentenceText of={of} now={now} exact={exact} short={(at) => shortTime(at, now, { timeZone, hasSeconds: false })} />
+  );
+};

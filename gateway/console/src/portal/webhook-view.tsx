@@ -6,7 +6,9 @@ import { MoreRows } from "../parts/more-rows.tsx";
 import { retriesText } from "../parts/retry-schedule.tsx";
 import { EmptyState, FailureState, ListState, Loading } from "../parts/states.tsx";
 import { Status } from "../parts/status.tsx";
-import { At, Head, type View, type ViewProps } from "./view-parts.tsx";
+import { WebhookWarnings } from "../parts/webhook-warnings.tsx";
+import { signedText } from "../rules/signed-text.ts";
+import { At, Head, Reason, type View, type ViewProps } from "./view-parts.tsx";
 import { WebhookActions } from "./webhook-actions.tsx";
 
 type Webhook = BodyOf<"/api/v1/webhooks/{id}">;
@@ -28,6 +30,7 @@ export function WebhookView({ may, go, id }: ViewProps & { id: string }) {
       {data ? (
         <>
           <WebhookActions of={data} may={may} onDone={say} onGone={back} />
+          <WebhookWarnings of={data} />
           <Endpoint of={data} />
           <Deliveries id={id} go={go} />
         </>
@@ -42,13 +45,13 @@ const Endpoint = ({ of: { url, health, deliveryStats: stats, ...of } }: { of: We
       of={[
         ["Address", url],
         ["Health", <Status key="health" of={health.status} />],
-        ["Why", health.reason],
+        ["Why", health.reason ? <Reason key="why" of={health.reason} /> : null],
         ["Last success", <At key="good" time={health.lastSuccessAt} />],
         ["Last failure", <At key="bad" time={health.lastFailureAt} />],
         ["Delivered", stats.delivered.toLocaleString()],
         ["Waiting", (stats.pending + stats.retrying).toLocaleString()],
         ["Failed permanently", stats.failed.toLocaleString()],
-        ["Signed", of.hasSecret ? "yes" : "no"],
+        ["Signed", signedText(of)],
         ["Retries", retriesText(of.retrySchedule)],
         ["Events", of.events.join(", ")],
       ]}

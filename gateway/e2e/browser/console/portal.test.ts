@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { expect } from "@jest/globals";
 import { until } from "@muster/testing";
 import type { Frame, Page } from "playwright-core";
+import { asDatabaseOwner } from "../../support/owner-rows.ts";
 import { startReceiver } from "../../support/receiver.ts";
 import { tenantWithAdmins } from "../../support/tenant-with-admins.ts";
 import { inChromium, type Visitor } from "./visitor.ts";
@@ -59,7 +60,7 @@ async function withWebhook({ cluster }: Visitor, change: object = {}) {
   const wanted = { name: "Tickets", url: receiver.url, events: ["*"], secret: "s3cret of the receiver", ...change };
   const { body } = await by.call("POST", "/webhooks", wanted);
   await by.call("POST", `/webhooks/${body.id}/test`);
-  return { by, receiver };
+  return { by, receiver, id: String(body.id) };
 }
 
 inChromium("the webhook portal", (visit) => {
@@ -168,6 +169,30 @@ inChromium("the webhook portal", (visit) => {
       await heading(page, "Webhooks");
       await visitor.gone(page.getByRole("button", { name: "Tickets" }));
       await visitor.expectAccessible();
+    } finally {
+      await receiver.close();
+    }
+  });
+
+  visit("shows times in short, with the exact ones behind them, and what is not signed", async (visitor) => {
+    const { page } = visitor;
+    const { by, receiver, id } = await withWebhook(visitor, { secret: "" });
+    try {
+      await until("that the test event's delivery is recorded", async () => {
+        const { body } = await by.call("GET", `/webhooks/${id}/deliveries?status=delivered`);
+        return (body.data as unknown[]).length === 1;
+      });
+      const failing = "failed_attempts = 40, failing_since = now() - interval '2 hours'";
+      const state = `UPDATE webhook_dispatcher.webhook_endpoint_state SET ${failing} WHERE webhook_id = $1`;
+      await asDatabaseOwner(visitor.cluster, state, [id]);
+      await page.goto((await newLink(by, { readOnly: true })).url);
+      await page.getByRole("button", { name: "Tickets" }).click();
+      await page.getByText(/40 attempts in a row failed in the last 2 hours/).waitFor();
+      await page.getByText(/^Deliveries are not signed/).waitFor();
+      expect(await page.locator("main").textContent()).not.toMatch(/\d{4}-\d\d-\d\dT/);
+      await page.getByRole("time").first().hover();
+      await page.getByText(/\d{4}-\d\d-\d\dT[\d:.]+Z$/).waitFor();
+      await visitor.expectAccessibleAtBothWidths();
     } finally {
       await receiver.close();
     }
