@@ -5,7 +5,13 @@ import { useShortcut } from "./shortcuts.ts";
 import { useFilters } from "./use-filters.ts";
 import { typingMs } from "./use-settled.ts";
 
-export type Choice = { name: string; label: string; options: readonly (readonly [value: string, label: string])[] };
+export type Choice = {
+  name: string;
+  label: string;
+  options: readonly (readonly [value: string, label: string])[];
+  /** What no choice is called; "any" by default. */
+  none?: string;
+};
 
 /** Options whose values are words already. */
 export const asOptions = (values: readonly string[]): Choice["options"] => values.map((each) => [each, each] as const);
@@ -54,14 +60,14 @@ export function FilterBar({
       ) : null}
       {hasMore ? (
         <div id={id} className={styles.rest} data-open={isOpen || undefined}>
-          {choices.map(({ name, label, options }) => (
+          {choices.map(({ name, label, options, none = "any" }) => (
             <label key={name} className={styles.choice}>
               <span>{label}</span>
               <select
                 value={filters[name] ?? ""}
                 onChange={(event) => change({ [name]: event.target.value || undefined })}
               >
-                <option value="">any</option>
+                <option value="">{none}</option>
                 {options.map(([value, title]) => (
                   <option key={value} value={value}>
                     {title}

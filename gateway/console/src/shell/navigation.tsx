@@ -20,6 +20,7 @@ import { type SectionName, sections, type Tab, tabsFor } from "../parts/sections
 import { useShortcut } from "../parts/shortcuts.ts";
 import { useAttention } from "../parts/use-attention.ts";
 import { useFilters } from "../parts/use-filters.ts";
+import { fleetSize } from "../rules/fleet-size.ts";
 import type { Me } from "../rules/why-not.ts";
 import styles from "./navigation.module.css";
 
@@ -109,7 +110,7 @@ export function Navigation({ me, onGo }: { me: Me; onGo?: () => void }) {
     signIn: count("sso_provider"),
     directory: count("directory"),
   };
-  const devices = summary?.byStatus.reduce((sum, each) => sum + (each.status === "decommissioned" ? 0 : each.count), 0);
+  const devices = summary ? fleetSize(summary.byStatus) : 0;
   return (
     <nav aria-label="Main" className={styles.nav}>
       {groupsFor(me).map((group) => (

@@ -281,6 +281,13 @@ inChromium("the console's pages of tenants and users", (visit) => {
     await dialog.getByRole("button", { name: "Decommission" }).click();
     await dialog.getByText("2 of 2 done.").waitFor();
     await dialog.getByRole("button", { name: "Close" }).click();
+    await visitor.gone(page.getByRole("link", { name: "till-4" }));
+    // The list and the navigation count the same devices.
+    const shown = (await page.getByRole("table").getByRole("link").allTextContents()).length;
+    await page.getByText(`${shown} devices`, { exact: true }).waitFor();
+    const navigation = page.getByRole("navigation", { name: "Main" });
+    await navigation.getByRole("listitem").filter({ hasText: "Devices" }).getByText(String(shown)).waitFor();
+    await page.getByRole("combobox", { name: "Status" }).selectOption({ label: "any, decommissioned, too" });
     await page.getByRole("cell", { name: "decommissioned" }).nth(1).waitFor();
     expect(await page.getByRole("cell", { name: "decommissioned" }).count()).toBe(2);
     await visitor.settled();

@@ -41,6 +41,8 @@ describe("whether a list of devices is read in the order of an index", () => {
     ["of several sites", ofSites, {}, false],
     ["of one status of an organization", organization, { statuses: ["offline"] }, true],
     ["of one status of a partner", partner, { statuses: ["offline"] }, false],
+    ["of a partner's fleet", partner, { statuses: ["online", "offline", "updating", "quarantined"] }, true],
+    ["of an organization's fleet", organization, { statuses: ["online", "offline", "updating", "quarantined"] }, true],
     ["of two statuses", organization, { statuses: ["offline", "quarantined"] }, false],
     ["of a host name", organization, { search: "web" }, true],
     ["of a group", organization, { groupId: uuidv7() }, false],

@@ -115,7 +115,9 @@ export function isInOrder(caller: Caller, filter: DeviceFilter): boolean {
   const isRare =
     rare.some((name) => filter[name] !== "") || label !== null || seenAfter !== null || seenBefore !== null;
   const isWhole = caller.siteIds === null && (isOfOne || isOfAll || filter.siteId !== "");
-  return isWhole && sort === null && !isRare && statuses.length <= (isOfOne ? 1 : 0);
+  // What leaves out decommissioned devices alone leaves out few.
+  const isFleet = deviceStatuses.every((status) => status === "decommissioned" || statuses.includes(status));
+  return isWhole && sort === null && !isRare && (isFleet || statuses.length <= (isOfOne ? 1 : 0));
 }
 
 /**

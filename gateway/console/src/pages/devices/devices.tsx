@@ -17,17 +17,18 @@ import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
+import { fleetStatuses } from "../../rules/fleet-size.ts";
 import { systemName } from "../../rules/system-name.ts";
 import type { Me } from "../../rules/why-not.ts";
 import { BulkAll } from "./bulk-all.tsx";
 import { BulkDevices } from "./bulk-devices.tsx";
 
 const statuses = [
-  ...asOptions(["online", "offline", "updating", "quarantined", "decommissioned"]),
+  ...asOptions([...fleetStatuses, "decommissioned"]),
   ["offline,quarantined", "offline or quarantined"],
+  [[...fleetStatuses, "decommissioned"].join(","), "any, decommissioned, too"],
 ] as const;
 
-/** All devices that the user may see, newest first. */
 /** Filters that leave some of an organization's devices out. */
 const narrowing = [
   "siteId",
@@ -42,6 +43,7 @@ const narrowing = [
   "search",
 ] as const;
 
+/** The fleet that the user may see, newest first; a search finds decommissioned devices, too. */
 export function Devices() {
   const me = useMe();
   const [filters, change] = useFilters();
@@ -62,7 +64,7 @@ export function Devices() {
       filters={["orgId", ...narrowing, "sort"]}
       text={{ name: "search", label: "Name, serial, address, customer" }}
       choices={[
-        { name: "status", label: "Status", options: statuses },
+        { name: "status", label: "Status", none: filters.search ? "any" : "in use", options: statuses },
         { name: "os", label: "System", options: asOptions(["windows", "linux", "darwin"]) },
         ...(siteNames.size > 0 ? [{ name: "siteId", label: "Site", options: [...siteNames] }] : []),
       ]}
@@ -75,6 +77,7 @@ export function Devices() {
         updateState: "Updates",
         ...(siteNames.size > 0 ? {} : { siteId: "Site" }),
       }}
+      defaults={filters.search ? {} : { status: fleetStatuses.join(",") }}
       everyMs={isNotified ? 60_000 : 10_000}
       bulk={(devices, clear) => <BulkDevices devices={devices} onDone={clear} />}
       bulkAll={(matching, clear) => <BulkAll matching={matching} onDone={clear} />}
