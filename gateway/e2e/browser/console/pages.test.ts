@@ -106,6 +106,29 @@ inChromium("the console's pages", (visit) => {
     }
   });
 
+  visit("live logs of a device with one log begin with it", async (visitor) => {
+    const { cluster, page } = visitor;
+    const orgId = await newOrganization(cluster, await newPartner(cluster));
+    const admin = await enrolledAs(cluster, "org-admin", { orgId });
+    const { body } = await admin.api.call("POST", "/enrollment-keys", { orgId, name: "Key" });
+    const agent = await enrollAgent(cluster, String(body.key), { hostname: "web-01" });
+    await agent.heartbeat();
+    const all = syntheticEventStore({ os: "linux", hostname: "web-01", records: 3 });
+    const store = { ...all, logs: () => all.logs().slice(0, 1) };
+    const { id, token } = agent;
+    const options = { baseUrl: () => cluster.url, agentId: id, token: () => token, store, retryMs: 200 };
+    const channel = openChannel({ ...options, onState: () => undefined });
+    try {
+      await until("the channel", () => channel.connected);
+      await visitor.signIn(admin, `/devices/${id}/live`, admin.recoveryCodes[0]);
+      await page.getByRole("row").nth(3).waitFor();
+      expect(await page.getByRole("option", { name: "Choose one" }).count()).toBe(0);
+      await visitor.expectAccessible();
+    } finally {
+      channel.stop();
+    }
+  });
+
   visit(
     "filter devices in the address, keep them over reload and back, and decommission by a typed name",
     async (visitor) => {

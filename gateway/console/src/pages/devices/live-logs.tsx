@@ -29,6 +29,9 @@ export function LiveLogs() {
   const isOnline = device.data !== undefined && !["offline", "decommissioned"].includes(device.data.status);
   const logs = useGet("/api/v1/devices/{id}/system-tools/eventlogs", { params: { path } }, { enabled: isOnline });
   const failure = device.error ?? logs.error;
+  const [first, second] = logs.data?.data ?? [];
+  // The only log needs no choice.
+  const shown = log ?? (second ? undefined : first?.name);
   return (
     <>
       <PageTitle title={device.data ? `Live logs of ${device.data.hostname}` : "Live logs"} />
@@ -47,11 +50,12 @@ export function LiveLogs() {
         </EmptyState>
       ) : null}
       {!failure && !logs.data && (isOnline || !device.data) ? <Loading what="Querying the device" /> : null}
-      {logs.data ? (
+      {logs.data && !first ? <EmptyState title="The device has no event logs." /> : null}
+      {logs.data && first ? (
         <label>
           Log{" "}
-          <select value={log ?? ""} onChange={(event) => change({ log: event.target.value || undefined })}>
-            <option value="">Choose one</option>
+          <select value={shown ?? ""} onChange={(event) => change({ log: event.target.value || undefined })}>
+            {second || shown !== first.name ? <option value="">Choose one</option> : null}
             {logs.data.data.map(({ name, displayName, recordCount }) => (
               <option key={name} value={name}>
                 {displayName} ({recordCount.toLocaleString()})
@@ -60,7 +64,7 @@ export function LiveLogs() {
           </select>
         </label>
       ) : null}
-      {isOnline && log ? <Events key={`${log} ${level}`} id={id} log={log} level={level} /> : null}
+      {isOnline && shown ? <Events key={`${shown} ${level}`} id={id} log={shown} level={level} /> : null}
     </>
   );
 }
