@@ -102,7 +102,7 @@ function addSession(program: Command, io: Io): void {
   add(
     mfa,
     "policy",
-    "whether an organization, or the own partner, requires a second factor of its users, or change it",
+    "whether an organization, or your own tenant, requires a second factor of its users, or change it",
     "muster mfa policy --org ID --require on",
   )
     .addOption(organization())

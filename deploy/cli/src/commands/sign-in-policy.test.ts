@@ -2,16 +2,19 @@ import { afterAll, beforeAll, expect, it } from "@jest/globals";
 import { recordingApi } from "../testing/recording-api.ts";
 
 const policy = { requireSecondFactor: false, effective: { requireSecondFactor: true } };
+let orgId: string | null = null;
 let api: Awaited<ReturnType<typeof recordingApi>>;
 beforeAll(async () => {
-  api = await recordingApi(() => ({ status: 200, body: policy }));
+  api = await recordingApi(({ path }) => ({ status: 200, body: path.endsWith("/auth/me") ? { orgId } : policy }));
 });
 afterAll(() => api.stop());
 
-it.each<[string, string[], string]>([
-  ["an organization", ["--org", "some-id"], "/api/v1/orgs/organizations/some-id/sign-in-policy"],
-  ["the own partner", [], "/api/v1/orgs/partners/me/sign-in-policy"],
-])("mfa policy reads and changes that of %s", async (_whose, args, path) => {
+it.each<[string, string[], string | null, string]>([
+  ["an organization", ["--org", "some-id"], null, "/api/v1/orgs/organizations/some-id/sign-in-policy"],
+  ["the own organization", [], "own-id", "/api/v1/orgs/organizations/own-id/sign-in-policy"],
+  ["the own partner", [], null, "/api/v1/orgs/partners/me/sign-in-policy"],
+])("mfa policy reads and changes that of %s", async (_whose, args, own, path) => {
+  orgId = own;
   expect(await api.muster("mfa", "policy", ...args)).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(/requireSecondFactor\s+false/),
