@@ -21,7 +21,7 @@ export function ownerDeviceColumns<R extends Owner>(of: (row: R) => { orgId: str
     {
       id: "trouble",
       title: "Needs a look",
-      width: "13rem",
+      width: "11rem",
       as: "state",
       isUsual: ({ deviceCounts }) => !deviceCounts?.offline && !deviceCounts?.quarantined,
       cell: (row) => {
@@ -46,7 +46,7 @@ export function ownerDeviceColumns<R extends Owner>(of: (row: R) => { orgId: str
     {
       id: "devices",
       title: "Devices",
-      width: "17rem",
+      width: "15.5rem",
       sort: troubleFirst.sort,
       isOneWay: true,
       cell: (row) => (row.deviceCounts ? <CountedDevices of={of(row)} counts={row.deviceCounts} /> : null),

@@ -234,7 +234,7 @@ inChromium("the console's pages", (visit) => {
       return (body.data?.[0] as { id: string } | undefined)?.id ?? null;
     });
     await visitor.signIn(admin, "/audit?action=site.update", admin.recoveryCodes[0]);
-    await page.getByRole("link", { name: "Site changed site.update" }).click();
+    await page.getByRole("link", { name: "Site changed" }).click();
     await page.getByRole("heading", { level: 1, name: /Site changed/ }).waitFor();
     expect(page.url()).toContain(`/audit/${rowId}`);
     const change = page.getByRole("row", { name: /^name/ });

@@ -40,11 +40,13 @@ export function Sites() {
         ...(maySeeDevices
           ? ownerDeviceColumns(({ id, orgId: owner }: { id: string; orgId: string }) => ({ orgId: owner, siteId: id }))
           : []),
-        { id: "zone", title: "Time zone", width: "11rem", as: "note", cell: ({ timezone }) => timezone },
+        { id: "zone", title: "Time zone", width: "10rem", as: "note", cell: ({ timezone }) => timezone },
         {
           id: "labels",
           title: "Labels",
+          width: "12rem",
           as: "note",
+          isExtra: true,
           isUsual: ({ labels }) => Object.keys(labels).length === 0,
           cell: ({ labels }) => <LabelList of={labels} />,
         },
@@ -53,6 +55,7 @@ export function Sites() {
           title: "Created",
           width: "9rem",
           as: "fact",
+          isExtra: true,
           cell: ({ createdAt }) => <Time at={createdAt} />,
         },
         actionsColumn(siteOperations, ({ name }) => name),
