@@ -29,12 +29,17 @@ export async function leaksOf(directory, { secretScanner }) {
       for (const scanner of [whole, plain]) scanner.add({ name, value });
     }
   }
-  const leaks = [];
+  const leaks = new Set();
   const tell = (location, found) => {
-    for (const { name, form } of found.slice(0, 3)) leaks.push(`${location} holds the secret "${name}" (${form})`);
+    for (const { name, form } of found) leaks.add(`${location} holds the secret "${name}" (${form})`);
   };
-  for (const file of logFiles(directory)) tell(file, whole.find(readFileSync(file)));
-  const client = new pg.Client({ connectionString: JSON.parse(readFileSync(stackFile, "utf8")).databaseUrl });
+  const { databaseUrl, services = {}, workers = {} } = JSON.parse(readFileSync(stackFile, "utf8"));
+  const logs = logFiles(directory);
+  for (const name of ["gateway", ...Object.keys({ ...services, ...workers })]) {
+    if (!logs.some((file) => file.endsWith(`/${name}.log`))) leaks.add(`${name} has no log that could be searched`);
+  }
+  for (const file of logs) tell(file, whole.find(readFileSync(file)));
+  const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   try {
     for (const table of await tables(client)) {
@@ -44,7 +49,7 @@ export async function leaksOf(directory, { secretScanner }) {
   } finally {
     await client.end();
   }
-  return leaks;
+  return [...leaks];
 }
 
 function logFiles(directory) {

@@ -19,9 +19,12 @@ beforeAll(async () => {
   database = await testDatabase({ service: "audit", dirs: [] });
   directory = mkdtempSync(join(tmpdir(), "muster-leaks-"));
   for (const folder of ["secrets", "data/logs"]) mkdirSync(join(directory, folder), { recursive: true });
-  const stack = { databaseUrl: database.ownerUrl };
+  const stack = { databaseUrl: database.ownerUrl, services: { identity: {}, audit: {} } };
   writeFileSync(join(directory, "data", "stack.json"), JSON.stringify(stack));
   const line = { name: "key", hex: Buffer.from(secret).toString("hex") };
+  for (const name of ["gateway", "identity", "audit"]) {
+    writeFileSync(join(directory, "data", "logs", `${name}.log`), '{"msg":"ready"}\n');
+  }
   writeFileSync(join(directory, "secrets", "1.jsonl"), `${JSON.stringify(line)}\n`);
 });
 afterAll(async () => {
@@ -37,7 +40,6 @@ const store = async (text: string, values: unknown[]) => {
 
 describe("the search after a run of tests", () => {
   it("is content while nothing was written down, though outboxes name keys by digest", async () => {
-    writeFileSync(join(directory, "data", "logs", "identity.log"), '{"msg":"ready"}\n');
     await store("INSERT INTO outbox (subject, msg_id, body) VALUES ('auth.key', 'x', $1)", [digest]);
     expect(await leaksOf(directory, { secretScanner })).toEqual([]);
   });
@@ -55,6 +57,11 @@ describe("the search after a run of tests", () => {
       'audit.job holds the secret "key" (as it is)',
       'audit.outbox holds the secret "key" (hex)',
     ]);
+  });
+
+  it("names a process whose log is missing", async () => {
+    rmSync(join(directory, "data", "logs", "gateway.log"));
+    expect(await leaksOf(directory, { secretScanner })).toContain("gateway has no log that could be searched");
   });
 
   it("has nothing to do where no cluster was started", async () => {

@@ -1,5 +1,6 @@
 import type { Cluster } from "../support/cluster.ts";
 import { deviation } from "../support/documented.ts";
+import { noteSecretsOf } from "../support/handed-out.ts";
 import { bodyOf, type Ingredients, queryOf } from "./bodies.ts";
 import type { Cell } from "./cells.ts";
 import type { Makers } from "./makers.ts";
@@ -57,6 +58,7 @@ export async function send(
   const text = await reply.text();
   const isObject = text.startsWith("{");
   const { status } = reply;
+  noteSecretsOf(cluster, { method, path, status, sent: body, text });
   const undocumented = await deviation(cluster, { method, path, status, headers: reply.headers, text });
   const json = isObject ? (JSON.parse(text) as Record<string, unknown>) : {};
   return { status, text, body: json, deviation: undocumented };

@@ -4,6 +4,7 @@ import type { Api } from "./client.ts";
 import { api } from "./client.ts";
 import type { Cluster } from "./cluster.ts";
 import { enroller, type Tenant, type Wanted } from "./enroller.ts";
+import { noteSecret } from "./handed-out.ts";
 
 export type TestAgent = { deviceId: string; token: string; api: Api };
 
@@ -13,6 +14,7 @@ export async function agentMaker(cluster: Cluster): Promise<(tenant: Tenant, wan
   return async ({ orgId, partnerId, siteId }, wanted = {}) => {
     const deviceId = await enroll(orgId, { siteId, ...wanted });
     const token = `agt_${randomBytes(32).toString("base64url")}`;
+    noteSecret(cluster, { name: "agent token", value: token });
     const client = new pg.Client({ connectionString: (await cluster.stack()).databaseUrl });
     await client.connect();
     try {

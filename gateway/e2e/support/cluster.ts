@@ -73,6 +73,8 @@ export async function startCluster(
       ...process.env,
       NODE_ENV: "development",
       NODE_OPTIONS: "",
+      // Each line that any level would write is searched for secrets after the run.
+      LOG_LEVEL: "trace",
       PORT: String(port),
       MUSTER_DATA_DIR: dataDir,
       // Suites kill the same process several times within a minute.

@@ -19,14 +19,16 @@ type Noted = { secrets: Map<string, Secret>; scanner: SecretScanner; file: strin
 
 /** Fields that always hold a secret; in URLs, parameters of that name. */
 const secretFields =
-  /^(accessToken|refreshToken|mfaToken|agentToken|token|secret|clientSecret|recoveryCodes|[a-z]*Password)$/i;
+  /^(accessToken|refreshToken|mfaToken|agentToken|token|secret|clientSecret|recoveryCodes|(device|user)Code|[a-z]*Password)$/i;
 /** `key` is also the name of a role: the form of the value decides. */
 const secretLooks = [
-  /^(svc|agt|mfa|pwr|inv|scim|ptc|ptl)_[\w-]{32,}$/,
+  /^(svc|agt|dev|mfa|pwr|inv|scim|ptc|ptl)_[\w-]{32,}$/,
   /^[0-9a-f]{64}$/,
   /^eyJ[\w-]+\.[\w-]+\.[\w-]+$/,
   /^[A-Z2-7]{4}(-[A-Z2-7]{4}){3}$/,
 ];
+/** `code` is also the name of an error: what a single sign-on ends with is 256 random bits. */
+const exchangeCode = /^[\w-]{43}$/;
 /** Digests of public files, and of certificates. */
 const publicFields = /^(sha256|fingerprint)$/;
 const urlFields = /url$/i;
@@ -60,17 +62,21 @@ export function noteSecret(cluster: Cluster, secret: Secret): void {
   appendFileSync(file, `${JSON.stringify({ name: secret.name, hex })}\n`, { mode: 0o600 });
 }
 
+/** Notes the secrets of a request and of its answer. */
+export function noteSecretsOf(cluster: Cluster, exchange: Shown & Sent): void {
+  for (const secret of [...shownIn(exchange), ...sentIn(exchange)]) noteSecret(cluster, secret);
+}
+
 /**
  * Notes the secrets of an exchange, and throws when its reply holds one that an earlier exchange was about, or a digest
  * of one: each is shown once, in the field made for it, in the reply to a POST.
  */
 export function noteExchange(cluster: Cluster, exchange: Exchange): void {
-  const { method, path, status, headers, text } = exchange;
+  const { path, headers, text } = exchange;
   // The OpenAPI document has no real secrets: an example in it may equal some test's password.
   if (path === "/openapi.json") return;
   const { secrets, scanner } = notedOf(cluster);
-  const succeeded = status >= 200 && status < 300;
-  const shown = method === "POST" && succeeded ? secretsIn(parsed(text)) : [];
+  const shown = shownIn(exchange);
   const again = exchange.repeatable || repeats.test(path.split("?")[0] ?? "");
   let rest = text;
   for (const { name, value } of shown) {
@@ -81,7 +87,7 @@ export function noteExchange(cluster: Cluster, exchange: Exchange): void {
     const [leak] = scanner.find(Buffer.from(part));
     if (leak) fail(exchange, leak.name, leak.form);
   }
-  for (const secret of [...shown, ...(succeeded ? secretsIn(exchange.sent) : [])]) noteSecret(cluster, secret);
+  noteSecretsOf(cluster, exchange);
   if (shown.length === 0) return;
   const fresh = secretScanner({ digests: true });
   for (const secret of shown) fresh.add(secret);
@@ -93,13 +99,28 @@ function fail({ method, path, status }: Exchange, name: string, form: string): n
   throw new Error(`the answer ${status} to ${method} ${path} shows the secret "${name}" (${form})`);
 }
 
+type Shown = Pick<Exchange, "method" | "status" | "text">;
+type Sent = Pick<Exchange, "path" | "status" | "sent">;
+
+const isSuccess = (status: number) => status >= 200 && status < 300;
+
+const shownIn = ({ method, status, text }: Shown) =>
+  method === "POST" && isSuccess(status) ? secretsIn(parsed(text)) : [];
+
+/** Of refused requests mistyped passwords alone: what others hold may be any text. */
+const sentIn = ({ path, status, sent }: Sent) =>
+  isSuccess(status) || (status === 401 && path.endsWith("/auth/login"))
+    ? secretsIn(typeof sent === "string" ? parsed(sent) : sent)
+    : [];
+
 function secretsIn(value: unknown, name = ""): { name: string; value: string }[] {
   if (Array.isArray(value)) return value.flatMap((each) => secretsIn(each, name));
   if (typeof value === "object" && value !== null) {
     return Object.entries(value).flatMap(([field, each]) => secretsIn(each, field));
   }
   if (typeof value !== "string" || value.length < 8 || publicFields.test(name)) return [];
-  if (secretFields.test(name) || secretLooks.some((look) => look.test(value))) return [{ name, value }];
+  const isSecret = secretFields.test(name) || secretLooks.some((look) => look.test(value));
+  if (isSecret || (name === "code" && exchangeCode.test(value))) return [{ name, value }];
   if (!urlFields.test(name) || !URL.canParse(value)) return [];
   const { searchParams, hash } = new URL(value);
   const all = [...searchParams, ...new URLSearchParams(hash.slice(1))];

@@ -3,6 +3,7 @@ import { describe, expect, it } from "@jest/globals";
 import { secretScanner } from "./secret-scan.ts";
 
 const value = randomBytes(24).toString("base64url");
+const password = 'correct "horse" battery\nstaple';
 const scanner = secretScanner({ digests: true });
 scanner.add({ name: "key", value });
 for (let i = 0; i < 2_000; i++) scanner.add({ name: "other", value: randomBytes(24).toString("base64url") });
@@ -24,6 +25,23 @@ describe("a search for secrets", () => {
     ["as the bytes of its SHA-256", digest],
   ])("finds one %s", (_how, text) => {
     expect(scanner.find(within(text)).map(({ name }) => name)).toContain("key");
+  });
+
+  it.each([
+    ["in a line of a log", JSON.stringify({ password })],
+    ["in a query", `/hook?token=${encodeURIComponent(password)}&x=1`],
+    ["in a form", new URLSearchParams({ password }).toString()],
+  ])("finds one with quotes and spaces %s", (_how, text) => {
+    const one = secretScanner({ digests: false });
+    one.add({ name: "password", value: password });
+    expect(one.find(Buffer.from(text)).map(({ name }) => name)).toEqual(["password"]);
+  });
+
+  it("finds a second secret behind a hundred occurrences of the first", () => {
+    const two = secretScanner({ digests: false });
+    for (const [name, text] of Object.entries({ value, password })) two.add({ name, value: text });
+    const found = two.find(Buffer.from(`${value.repeat(100)}${password}`));
+    expect(found.map(({ name }) => name)).toEqual(["value", "password"]);
   });
 
   it("finds a hex key by its bytes, at the very end too", () => {

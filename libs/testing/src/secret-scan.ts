@@ -6,7 +6,7 @@ export type Leak = { name: string; form: string; at: number };
 
 export type SecretScanner = {
   add(secret: Secret): void;
-  /** Where these bytes hold a secret, at most 20 positions. */
+  /** The first position of each secret and form that these bytes hold, at most 20. */
   find(bytes: Buffer): Leak[];
 };
 
@@ -17,8 +17,8 @@ const minBytes = 8;
 const maxLeaks = 20;
 
 /**
- * Searches for secrets as they are, in hex, in Base64 (at any offset, both alphabets) and, with `digests`, for their
- * SHA-256 in these forms. One pass over the bytes, however many secrets there are.
+ * Searches for secrets as they are, in JSON, in a URL, in hex, in Base64 (at any offset, both alphabets) and, with
+ * `digests`, for their SHA-256 in hex and Base64. One pass over the bytes, however many secrets there are.
  */
 export function secretScanner(options: { digests: boolean }): SecretScanner {
   const byStart = new Map<number, Needle[]>();
@@ -44,6 +44,7 @@ export function secretScanner(options: { digests: boolean }): SecretScanner {
       if (plain.length < minBytes || seen.has(hex)) return;
       seen.add(hex);
       for (const [form, bytes] of formsOf(plain, "")) put(name, form, bytes);
+      if (typeof value === "string") for (const [form, text] of escaped(value)) put(name, form, Buffer.from(text));
       if (typeof value === "string" && /^(?:[0-9a-f]{2}){16,}$/.test(value)) {
         for (const [form, bytes] of formsOf(Buffer.from(value, "hex"), "decoded ")) put(name, form, bytes);
       }
@@ -53,6 +54,7 @@ export function secretScanner(options: { digests: boolean }): SecretScanner {
     },
     find(bytes) {
       const leaks: Leak[] = [];
+      const reported = new Set<string>();
       const last = bytes.length - minBytes;
       if (last < 0) return leaks;
       let start = bytes.readInt32LE(0);
@@ -72,13 +74,28 @@ export function secretScanner(options: { digests: boolean }): SecretScanner {
           ) {
             continue;
           }
-          leaks.push({ name: needle.name, form: needle.form, at });
+          const { name, form } = needle;
+          const kind = `${name} ${form}`;
+          if (reported.has(kind)) continue;
+          reported.add(kind);
+          leaks.push({ name, form, at });
           if (leaks.length === maxLeaks) return leaks;
         }
       }
       return leaks;
     },
   };
+}
+
+/** The forms of a text in which some of its characters are escaped; none where that changes nothing. */
+function escaped(value: string): [string, string][] {
+  const form = new URLSearchParams([["", value]]).toString().slice(1);
+  const forms: [string, string][] = [
+    ["in JSON", JSON.stringify(value).slice(1, -1)],
+    ["in a URL", form.replaceAll("+", "%20")],
+    ["in a form", form],
+  ];
+  return forms.filter(([, text], at) => text !== value && forms.findIndex((other) => other[1] === text) === at);
 }
 
 function formsOf(plain: Buffer, what: string): [string, Buffer][] {
