@@ -1,7 +1,6 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport } from "@connectrpc/connect-node";
-import { Client, credentials } from "@grpc/grpc-js";
 import { Health, HealthCheckResponse_ServingStatus as Status } from "@muster/proto/grpc/health/v1/health_pb";
 import { ProbeService } from "@muster/proto/muster/common/v1/probe_pb";
 
@@ -61,6 +60,8 @@ async function smokeStock(name: string, transport: Transport, callerToken: strin
 }
 
 async function smokeGrpcJs(address: string, tls: WireTls | undefined): Promise<void> {
+  // 65 files, which two hundred suites would load with this package.
+  const { Client, credentials } = await import("@grpc/grpc-js");
   const { echo } = ProbeService.method;
   const client = new Client(
     address,
