@@ -15,9 +15,9 @@ globalThis.musterMutant = (id) => {
 
 const failures = new Set(["error", "hook_failure", "test_fn_failure"]);
 
-/** One failure finds a mutant: no other test of the file runs. */
-function endWithFailure({ name, error }, { rootDescribeBlock }) {
-  if (!failures.has(name)) return;
+/** One failure finds a mutant: no other test of the file runs. Of a rejection jest decides: it may be handled later. */
+function endWithFailure({ name, error, promise }, { rootDescribeBlock }) {
+  if (!failures.has(name) || promise !== undefined) return;
   failure ??= String(error?.stack ?? error ?? name);
   skip(rootDescribeBlock);
 }
@@ -44,8 +44,8 @@ async function leftSince(before) {
 /** Why a file does not pass; null when it does. */
 async function problemOf(run) {
   try {
-    const { numPassingTests, testExecError, failureMessage } = await run();
-    if (failure !== null || testExecError) return failure ?? failureMessage;
+    const { numFailingTests, numPassingTests, testExecError, failureMessage } = await run();
+    if (failure !== null || numFailingTests > 0 || testExecError) return failure ?? failureMessage;
     return numPassingTests > 0 ? null : "no test ran";
   } catch (error) {
     // A mutant may be in what a module does when it is loaded.

@@ -1,8 +1,10 @@
 // What `@jest/globals` is to the tests: native-runner.mjs puts each test file's own functions here before it imports
 // the file.
+import { ModernFakeTimers } from "@jest/fake-timers";
 import { ModuleMocker } from "jest-mock";
 
 const mocker = new ModuleMocker(globalThis);
+const timers = new ModernFakeTimers({ config: { fakeTimers: {}, rootDir: "/" }, global: globalThis });
 let current;
 
 /** Called by the runner: helpers that several test files import see the functions of the file that runs. */
@@ -11,7 +13,10 @@ export const use = (functions) => {
 };
 
 /** Called by the runner after a file: what it spied on is again what it was. */
-export const restore = () => mocker.restoreAllMocks();
+export const restore = () => {
+  mocker.restoreAllMocks();
+  timers.useRealTimers();
+};
 
 /** Calls the function of that name, or of its member (`it.each`), of the test file that runs now. */
 const delegate = (path) =>
@@ -32,4 +37,7 @@ export const jest = {
   fn: mocker.fn.bind(mocker),
   spyOn: mocker.spyOn.bind(mocker),
   restoreAllMocks: mocker.restoreAllMocks.bind(mocker),
+  useFakeTimers: timers.useFakeTimers.bind(timers),
+  useRealTimers: timers.useRealTimers.bind(timers),
+  advanceTimersByTime: timers.advanceTimersByTime.bind(timers),
 };

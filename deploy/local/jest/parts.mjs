@@ -51,6 +51,7 @@ export const long = [
   "deploy/local/src/guard",
   "deploy/local/src/keep-running",
   "deploy/local/src/standby",
+  "deploy/mutation/src/runner",
   "deploy/release/src/local",
   "deploy/release/src/npm",
   "deploy/release/src/release",
