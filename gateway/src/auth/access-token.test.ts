@@ -96,6 +96,7 @@ describe("an access token", () => {
     ["no version", { drop: "ver" }],
     ["no end", { drop: "exp" }],
     ["a session that is no id", { claims: { sid: "x" } }],
+    ["a user that is no id", { claims: { sub: "x" } }],
     ["a version that is no number", { claims: { ver: "1" } }],
   ])("is refused with %s", async (what, change) => {
     const { verify } = verifier();

@@ -1,5 +1,6 @@
 import { EventEmitter } from "node:events";
 import { describe, expect, it, jest } from "@jest/globals";
+import type { AppError } from "@muster/kit";
 import { createDirectorySlots } from "./directory-slots.ts";
 
 const response = () => new EventEmitter() as never as Parameters<ReturnType<typeof createDirectorySlots>["enter"]>[1];
@@ -44,14 +45,20 @@ describe("requests of a directory", () => {
     expect(started).toEqual(["a1", "a3"]);
   });
 
-  it("are refused with Retry-After when they waited ten seconds", async () => {
+  it("are refused with a Retry-After of 5 to 15 seconds, spread, when they waited ten", async () => {
     jest.useFakeTimers();
     try {
       const slots = createDirectorySlots(1);
       expect(slots.enter("a", response())).toBeNull();
-      const second = slots.enter("a", response());
+      const waiting = Array.from({ length: 20 }, () => slots.enter("a", response()));
+      const refused = Promise.allSettled(waiting);
       jest.advanceTimersByTime(10_000);
-      await expect(second).rejects.toMatchObject({ code: "overloaded" });
+      const errors = (await refused).map((each) => (each as PromiseRejectedResult).reason as AppError);
+      for (const { code, retryAfterSeconds } of errors) {
+        expect(code).toBe("overloaded");
+        expect(Math.min(15, Math.max(5, retryAfterSeconds ?? 0))).toBe(retryAfterSeconds);
+      }
+      expect(new Set(errors.map(({ retryAfterSeconds }) => retryAfterSeconds)).size).toBeGreaterThan(1);
     } finally {
       jest.useRealTimers();
     }

@@ -154,19 +154,27 @@ describe("logs of OpenTelemetry", () => {
     expect(problem(() => read(wide))).toEqual({ resourceLogs: [expect.stringContaining("characters")] });
   });
 
-  it("nested without end are refused", () => {
-    // An AnyValue of an ArrayValue of an AnyValue …, from the inside.
-    let nested = Buffer.alloc(0);
+  // An AnyValue of an ArrayValue of an AnyValue …, from the inside, at the fifth level of a request.
+  const nestedIn = (values: number) => {
     const within = (field: number, inner: Buffer) => {
       const length: number[] = [];
       let rest = inner.length;
       for (; rest > 127; rest >>>= 7) length.push((rest & 127) | 128);
       return Buffer.concat([Buffer.from([(field << 3) | 2, ...length, rest]), inner]);
     };
-    for (let i = 0; i < 2_000; i++) nested = within(i % 2 === 0 ? 1 : 5, nested);
+    let nested = Buffer.alloc(0);
+    for (let left = values; left > 0; left--) nested = within(left % 2 === 1 ? 5 : 1, nested);
     for (const field of [5, 2, 2, 1]) nested = within(field, nested);
+    return nested;
+  };
+
+  it("nested to the 64th level are read", () => {
+    expect(read(nestedIn(59))).toMatchObject({ entries: [{ level: "info" }], refused: 0 });
+  });
+
+  it("nested without end are refused", () => {
     const tooDeep = { resourceLogs: ["Nested deeper than 64 levels"] };
-    expect(problem(() => read(nested))).toEqual(tooDeep);
+    for (const values of [60, 2_000]) expect(problem(() => read(nestedIn(values)))).toEqual(tooDeep);
     const open = '{"arrayValue":{"values":['.repeat(50_000);
     const text = `{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"body":${open}${"]}}".repeat(50_000)}}]}]}]}`;
     expect(problem(() => read(Buffer.from(text), "json"))).toEqual(tooDeep);

@@ -58,4 +58,12 @@ describe("a new password", () => {
   ])("may not be %s", (password) => {
     expect(newPasswordError(password, email)).not.toBeNull();
   });
+
+  it.each([
+    ["evedragonpassword", "eve@engines.example", false],
+    ["evepassword1!", "eve@engines.example", true],
+    ["alpassword12!", "al@engines.example", false],
+  ])("%s of %s is common: %p (a mailbox of three letters is taken out of it)", (password, address, isCommon) => {
+    expect(newPasswordError(password, address) !== null).toBe(isCommon);
+  });
 });

@@ -83,4 +83,12 @@ describe("the announcement of a fact", () => {
   ])("%s", (_what, values, expected) => {
     expect(changes(values)).toEqual(expected);
   });
+
+  it("holds for its hour alone", () => {
+    const after = { ...facts, os: "windows" };
+    const { announced } = announcementOf(facts, after, null, at(0));
+    expect(announced).toEqual({ os: { value: "windows", at: at(0).toISOString() } });
+    expect(announcementOf(after, after, announced, at(59)).announced).toEqual(announced);
+    expect(announcementOf(after, after, announced, at(60)).announced).toEqual({});
+  });
 });

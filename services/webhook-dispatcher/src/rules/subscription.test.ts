@@ -43,6 +43,21 @@ describe("a subscription", () => {
   });
 });
 
+describe("a webhook", () => {
+  const [own, another] = [uuidv7(), uuidv7()];
+  const gets = (type: string, webhookId: string) =>
+    subscribes(
+      { id: own, events: [type], filter: null },
+      { type, body: JSON.stringify({ type, data: { webhookId } }) },
+    );
+
+  it("gets no event of its own health, but those of others and every other one about itself", () => {
+    expect(gets("webhook.health_changed", own)).toBe(false);
+    expect(gets("webhook.health_changed", another)).toBe(true);
+    expect(gets("custom.order", own)).toBe(true);
+  });
+});
+
 describe("a filter", () => {
   const gets = (filter: Partial<EventFilter>, data: unknown) => {
     const body = JSON.stringify({ type: "device.online", data });

@@ -66,6 +66,16 @@ describe("a PATCH of a user, as clients send it", () => {
     ],
     ["a remove with a list", { op: "Remove", path: "emails", value: [{ value: "ada@acme.example" }] }, {}],
     ["a remove by a filter", { op: "remove", path: 'emails[type eq "work"]' }, {}],
+    [
+      "an add keeps the other parts of an object",
+      { op: "add", path: "name", value: { givenName: "Augusta" } },
+      { name: { givenName: "Augusta", familyName: "Lovelace" } },
+    ],
+    [
+      "a replace does not keep them",
+      { op: "replace", path: "name", value: { givenName: "Augusta" } },
+      { name: { givenName: "Augusta" } },
+    ],
     ["null removes", { op: "replace", path: "emails", value: null }, {}],
     [
       "a new primary value takes the place of the old one",
@@ -126,6 +136,7 @@ describe("a PATCH of a user, as clients send it", () => {
 
 describe("a PATCH of a group", () => {
   const id = "018f6f1e-7c2a-7b3d-9e4f-0a1b2c3d4e5f";
+  const second = id.replace("018f", "028f");
   const changed = (...Operations: unknown[]) => changeGroup({ displayName: "G" }, readOperations({ Operations }));
 
   it.each<[object, object]>([
@@ -142,6 +153,10 @@ describe("a PATCH of a group", () => {
       { kind: "remove", ids: [id] },
     ],
     [
+      { op: "remove", path: `members[value eq "${id}" or value eq "${second}"]` },
+      { kind: "remove", ids: [id, second] },
+    ],
+    [
       { op: "remove", path: "members" },
       { kind: "set", ids: [] },
     ],
@@ -154,12 +169,11 @@ describe("a PATCH of a group", () => {
   });
 
   it("joins operations of the same kind, which clients send for each member", () => {
-    const other = id.replace("018f", "028f");
     const [add, remove] = ["add", "remove"].map((op) => ({ op, path: "members", value: [{ value: id }] }));
-    const more = { op: "Add", path: "members", value: [{ value: other }] };
+    const more = { op: "Add", path: "members", value: [{ value: second }] };
     expect(changed(add, more, remove, { ...more, op: "remove" }, add).members).toEqual([
-      { kind: "add", ids: [id, other] },
-      { kind: "remove", ids: [id, other] },
+      { kind: "add", ids: [id, second] },
+      { kind: "remove", ids: [id, second] },
       { kind: "add", ids: [id] },
     ]);
   });
