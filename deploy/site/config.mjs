@@ -15,6 +15,8 @@ export default {
   markdown: {
     html: false,
     anchor: { slugify: slug },
+    // Without it a slow machine gives up on a line after half a second, and colours its rest otherwise.
+    codeTransformers: [{ name: "no-time-limit", preprocess: (_code, options) => void (options.tokenizeTimeLimit = 0) }],
     config(markdown) {
       const fence = markdown.renderer.rules.fence;
       markdown.renderer.rules.fence = (tokens, at, ...rest) =>

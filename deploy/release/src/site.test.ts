@@ -105,6 +105,21 @@ describe("the pages of the site", () => {
   });
 });
 
+describe("the configuration of VitePress", () => {
+  it("colours code without a limit of time, so that a slow machine makes the same pages", async () => {
+    const config = "../../site/config.mjs";
+    const { configOf } = (await import(config)) as { configOf(of: object): string };
+    const file = join(folder, "config.mjs");
+    const slugModule = fileURLToPath(new URL("../../reference/repository.mjs", import.meta.url));
+    writeFileSync(file, configOf({ version: "0.2.0", groups: [], slugModule }));
+    type Transformer = { preprocess(code: string, options: { tokenizeTimeLimit?: number }): void };
+    const { default: made } = (await import(file)) as { default: { markdown: { codeTransformers: Transformer[] } } };
+    const options = {};
+    for (const each of made.markdown.codeTransformers) each.preprocess("", options);
+    expect(options).toEqual({ tokenizeTimeLimit: 0 });
+  });
+});
+
 describe("what is read outside of a checkout", () => {
   const root = fileURLToPath(new URL("../../../", import.meta.url));
   const outside =
