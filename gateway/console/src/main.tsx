@@ -8,6 +8,7 @@ import { accessToken, renewed, restore } from "./api/session.ts";
 import { stepUp } from "./api/step-up.ts";
 import { notePrefixes } from "./parts/shortcuts.ts";
 import { applyTheme } from "./parts/theme.ts";
+import { loadDialogsAtFirstTouch } from "./parts/use-dialog-frame.ts";
 import { loadPageOf, router } from "./router.tsx";
 
 applyTheme();
@@ -26,6 +27,7 @@ async function start(): Promise<void> {
   const token = await restore().catch(() => "unknown");
   if (token === null) return location.replace(loginPath());
   notePrefixes();
+  loadDialogsAtFirstTouch();
   createRoot(document.getElementById("app") as HTMLElement).render(
     <StrictMode>
       <QueryClientProvider client={queryClient}>

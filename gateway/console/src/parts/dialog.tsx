@@ -1,6 +1,6 @@
-import { Dialog as Base } from "@base-ui/react/dialog";
 import { type ReactNode, useEffect, useId } from "react";
 import styles from "./dialog.module.css";
+import { useDialogFrame } from "./use-dialog-frame.ts";
 
 /** The dialogs that are open, the newest last: Escape is for that one alone, also when another part opened it. */
 const open: string[] = [];
@@ -25,28 +25,24 @@ export function Dialog({
   isPlain?: boolean;
 }) {
   const id = useId();
+  const Frame = useDialogFrame();
   useEffect(() => {
     open.push(id);
     return () => {
       open.splice(open.indexOf(id), 1);
     };
   }, [id]);
+  useEffect(() => {
+    if (Frame) return;
+    const onKey = ({ key }: KeyboardEvent) => key === "Escape" && open.at(-1) === id && onClose?.();
+    document.addEventListener("keydown", onKey);
+    return () => document.removeEventListener("keydown", onKey);
+  }, [Frame, id, onClose]);
+  if (!Frame) return null;
   return (
-    <Base.Root
-      open
-      disablePointerDismissal
-      onOpenChange={(_isOpen, { reason }) => {
-        if (reason === "escape-key" && open.at(-1) === id) onClose?.();
-      }}
-    >
-      <Base.Portal>
-        <Base.Backdrop className={styles.veil} />
-        <Base.Popup className={isPlain ? styles.plain : styles.dialog}>
-          <Base.Title className={isPlain ? "visually-hidden" : undefined}>{title}</Base.Title>
-          {children}
-        </Base.Popup>
-      </Base.Portal>
-    </Base.Root>
+    <Frame title={title} isPlain={isPlain} onEscape={() => open.at(-1) === id && onClose?.()}>
+      {children}
+    </Frame>
   );
 }
 

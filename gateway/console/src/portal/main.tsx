@@ -1,5 +1,6 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
+import { loadDialogsAtFirstTouch } from "../parts/use-dialog-frame.ts";
 import { codeOf, linkIdOf } from "../rules/portal-link.ts";
 import { Portal } from "./portal.tsx";
 
@@ -15,4 +16,5 @@ const code = takeCode();
 const page =
   linkId === null ? <p>This link does not work.</p> : <Portal linkId={linkId} code={code} takeCode={takeCode} />;
 
+loadDialogsAtFirstTouch();
 createRoot(document.getElementById("app") as HTMLElement).render(<StrictMode>{page}</StrictMode>);
