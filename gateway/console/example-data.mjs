@@ -179,9 +179,8 @@ async function usersOf(call, orgs) {
     if (name !== "Ines Prado") await secondFactorOf(call, password, accessToken);
     users[name] = { id, name, email, token: accessToken, orgId };
   }
-  await call("POST", "/users", { orgId: orgs.Globex.orgId, email: "ren.sato@globex.example", name: "Ren Sato" }).catch(
-    () => null,
-  );
+  const invited = { email: "ren.sato@globex.example", name: "Ren Sato", roleId: roles.Globex };
+  await call("POST", "/users", { orgId: orgs.Globex.orgId, ...invited });
   return users;
 }
 

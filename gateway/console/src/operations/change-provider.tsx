@@ -54,8 +54,8 @@ export function ChangeProvider({ of: provider, onClose, onDone }: ChangeProvider
             administrator has signed in through it
           </label>
           <label>
-            <input type="checkbox" name="trustIdpMfa" defaultChecked={provider.trustIdpMfa} /> A second factor there
-            counts here
+            <input type="checkbox" name="trustIdpMfa" defaultChecked={provider.trustIdpMfa} /> Accept the provider's
+            second factor
           </label>
           {isOidc ? null : (
             <label>

@@ -37,8 +37,8 @@ export function OperationButton<R>({ of, operation }: OneProps<R>) {
   return <OneButton of={of} operation={operation} />;
 }
 
-/** A button; users who may not use it get the reason. */
-function OneButton<R>({ of, operation }: OneProps<R>) {
+/** A button of an operation that the page offers elsewhere, too; users who may not use it get the reason. */
+export function OneButton<R>({ of, operation }: OneProps<R>) {
   const run = useRun();
   const why = whyNot(useMe(), operation.needs);
   return (

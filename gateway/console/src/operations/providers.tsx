@@ -1,7 +1,8 @@
 import type { ItemOf } from "@muster/client";
-import { CircleCheck, CirclePause, FlaskConical, Pencil, Radio, Trash2 } from "lucide-react";
+import { CircleCheck, CirclePause, FileBadge, FlaskConical, Pencil, Radio, Trash2 } from "lucide-react";
 import { api } from "../api/api.ts";
 import { dataOf } from "../api/queries.ts";
+import { endsSoon } from "../rules/health.ts";
 import { ChangeProvider } from "./change-provider.tsx";
 import type { Operation } from "./record-operation.ts";
 
@@ -34,6 +35,18 @@ const deactivate = becoming(
   "The provider is inactive.",
 );
 
+/** What a provider waits for whose last certificate ends soon: the metadata with the next one. */
+export const replaceCertificate: Operation<Provider> = {
+  id: "provider.certificate",
+  verb: "Replace certificate",
+  needs: "PATCH /api/v1/sso/providers/{id}",
+  icon: FileBadge,
+  isOffered: (provider) => endsSoon(provider, new Date()),
+  isNext: () => true,
+  form: ChangeProvider,
+  forgets,
+};
+
 /** What can be done with an identity provider. */
 export const providerOperations: readonly Operation<Provider>[] = [
   {
@@ -45,8 +58,9 @@ export const providerOperations: readonly Operation<Provider>[] = [
     ...activate,
   },
   {
-    id: "provider.ask",
-    verb: "Ask it",
+    id: "provider.check",
+    verb: "Check connection",
+    alsoCalled: ["Ask it"],
     needs: "POST /api/v1/sso/providers/{id}/test",
     icon: Radio,
     shown: "button",
@@ -67,7 +81,8 @@ export const providerOperations: readonly Operation<Provider>[] = [
   },
   {
     id: "provider.test",
-    verb: "Test it",
+    verb: "Set to testing",
+    alsoCalled: ["Test it"],
     icon: FlaskConical,
     asks: { title: ({ name }) => `Test ${name}?`, says: test.says },
     ...test,

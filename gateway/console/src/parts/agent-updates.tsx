@@ -96,7 +96,7 @@ export function AgentUpdates({ of: updates, why, save }: AgentUpdatesProps) {
           <Window of={fields} errorsOf={write.errorsOf} />
           <WayBack of={updates} errorsOf={write.errorsOf} />
         </fieldset>
-        <SaveRow why={why} isRunning={write.isRunning} />
+        <SaveRow why={why} write={write} />
       </form>
     </Section>
   );

@@ -27,15 +27,13 @@ export function Neighbours({ id }: { id: string }) {
   return (
     <nav aria-label="Neighbours in the list" className={styles.neighbours}>
       {before ? (
-        <Link to={before} search className="button" data-size="icon" aria-keyshortcuts="[" data-tip="The row above: [">
-          <ChevronUp size={15} aria-hidden />
-          <span className="visually-hidden">The row above</span>
+        <Link to={before} search className="button" aria-keyshortcuts="[" data-tip="The row above in the list: [">
+          <ChevronUp size={15} aria-hidden /> Above<span className="visually-hidden"> in the list</span>
         </Link>
       ) : null}
       {after ? (
-        <Link to={after} search className="button" data-size="icon" aria-keyshortcuts="]" data-tip="The row below: ]">
-          <ChevronDown size={15} aria-hidden />
-          <span className="visually-hidden">The row below</span>
+        <Link to={after} search className="button" aria-keyshortcuts="]" data-tip="The row below in the list: ]">
+          <ChevronDown size={15} aria-hidden /> Below<span className="visually-hidden"> in the list</span>
         </Link>
       ) : null}
     </nav>

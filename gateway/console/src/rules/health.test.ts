@@ -1,5 +1,5 @@
 import { expect, it } from "@jest/globals";
-import { directoryHealth, providerHealth, shownHealth } from "./health.ts";
+import { directoryHealth, endsSoon, providerHealth, shownHealth } from "./health.ts";
 
 it.each([
   ["active", "healthy", "healthy", "good"],
@@ -11,6 +11,8 @@ it.each([
   expect(shownHealth({ status, health: { status: health } })).toEqual({ word, tone });
 });
 
+const now = new Date("2026-11-01T00:00:00Z");
+
 it("a stream of which nothing is known is shown as healthy", () => {
   expect(shownHealth({ status: "active", health: null }).word).toBe("healthy");
 });
@@ -21,8 +23,25 @@ it.each([
   ["testing", "failing", "testing"],
   ["inactive", "healthy", "inactive"],
 ])("a provider that is %s and %s is shown as %s", (status, health, word) => {
-  expect(providerHealth({ status, health: health === null ? null : { status: health } }).word).toBe(word);
+  const provider = { status, health: health === null ? null : { status: health }, type: "oidc", samlCertificates: [] };
+  expect(providerHealth(provider, now).word).toBe(word);
 });
+
+it.each([
+  ["active", "healthy", "2026-11-13", "certificate ends", "warn"],
+  ["active", "healthy", "2026-12-02", "healthy", "good"],
+  ["active", "failing", "2026-11-13", "failing", "bad"],
+  ["testing", "healthy", "2026-11-13", "testing", "warn"],
+])(
+  "a SAML provider that is %s and %s, its last certificate until %s, is shown as %s",
+  (status, health, day, ...shown) => {
+    const samlCertificates = [{ notAfter: "2026-10-01T00:00:00.000Z" }, { notAfter: `${day}T00:00:00.000Z` }];
+    const provider = { status, health: { status: health }, type: "saml", samlCertificates };
+    const { word, tone } = providerHealth(provider, now);
+    expect([word, tone]).toEqual(shown);
+    expect(endsSoon(provider, now)).toBe(status === "active" && day === "2026-11-13");
+  },
+);
 
 it.each([
   ["active", "healthy", null, "no request yet"],

@@ -1,4 +1,4 @@
-import { endingTone, keyDays } from "./ending.ts";
+import { certificateDays, endingTone, keyDays, lastCertificateEnd } from "./ending.ts";
 import type { Tone } from "./tone.ts";
 
 type Shown = { word: string; tone: Tone };
@@ -23,11 +23,23 @@ export function shownHealth({ status, health }: Watched): Shown {
   return { word, tone: tones[word] ?? "off" };
 }
 
-/** How an identity provider is, in a word: an active one as it answers, another one as it was set. */
-export function providerHealth({ status, health }: Watched): Shown {
-  if (status === "active" && health) return shownHealth({ status, health });
-  if (status === "active") return { word: "active", tone: "good" };
-  return { word: status, tone: status === "testing" ? "warn" : "off" };
+type WatchedProvider = Watched & Parameters<typeof lastCertificateEnd>[0];
+
+/**
+ * How an identity provider is, in a word: an active one as it answers, or that its last certificate ends soon; another
+ * one as it was set.
+ */
+export function providerHealth(provider: WatchedProvider, now: Date): Shown {
+  const { status, health } = provider;
+  if (status !== "active") return { word: status, tone: status === "testing" ? "warn" : "off" };
+  const shown: Shown = health ? shownHealth({ status, health }) : { word: "active", tone: "good" };
+  return shown.tone === "good" && endsSoon(provider, now) ? { word: "certificate ends", tone: "warn" } : shown;
+}
+
+/** Whether nobody signs in through an active provider any more, soon, unless it gets another certificate. */
+export function endsSoon(provider: WatchedProvider, now: Date): boolean {
+  const end = lastCertificateEnd(provider);
+  return provider.status === "active" && end !== null && endingTone(end, now, certificateDays) !== null;
 }
 
 /** How a directory is, in a word: nobody knows yet whether one that has sent nothing is healthy. */

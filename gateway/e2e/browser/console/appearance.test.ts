@@ -226,6 +226,10 @@ inChromium("the appearance of the console", (visit) => {
       expect(await page.getByRole("navigation").locator("visible=true").count()).toBe(0);
       expect(await page.getByRole("main").getByRole("button").locator("visible=true").count()).toBe(0);
       expect(await page.getByRole("heading", { level: 1 }).isVisible()).toBe(true);
+      // What is folded on screen is on paper.
+      for (const folded of await page.getByRole("main").locator("details > :not(summary)").all()) {
+        expect(await folded.isVisible()).toBe(true);
+      }
       const seen = (await page.evaluate(`({
         ground: getComputedStyle(document.documentElement).backgroundColor,
         // What would be cut: boxes that scroll, and what reaches beyond the sheet.

@@ -154,7 +154,7 @@ inChromium("the console's pages", (visit) => {
       // The neighbouring rows of the filtered list.
       await page.keyboard.press("[");
       await page.getByRole("heading", { level: 1, name: /web-02/ }).waitFor();
-      expect(await page.getByRole("link", { name: /^The row above/ }).count()).toBe(0);
+      expect(await page.getByRole("link", { name: /^Above/ }).count()).toBe(0);
       await visitor.expectAccessible();
       await page.getByRole("tab", { name: "Events" }).click();
       await page.getByText("Its agent has sent no events yet.").waitFor();
@@ -239,6 +239,10 @@ inChromium("the console's pages", (visit) => {
     expect(page.url()).toContain(`/audit/${rowId}`);
     const change = page.getByRole("row", { name: /^name/ });
     expect(await change.getByRole("cell").allTextContents()).toEqual(["Before", "After"]);
+    const raw = page.getByRole("region", { name: "Details of the row" });
+    expect(await raw.isVisible()).toBe(false);
+    await page.getByText("Details as JSON").click();
+    await raw.waitFor();
     await page.getByRole("button", { name: "Verify from this row on" }).click();
     await page.getByText(/^Verified: /).waitFor();
     await visitor.expectAccessible();
@@ -385,7 +389,18 @@ inChromium("the console's pages", (visit) => {
     await dialog.getByRole("button", { name: "Invite" }).click();
     await page.getByRole("dialog", { name: "Invited" }).getByRole("button", { name: "Close" }).click();
     await page.getByRole("cell", { name: "Grace Hopper", exact: true }).waitFor();
+    await page.getByRole("button", { name: "Invite again … Grace Hopper" }).waitFor();
+    const needing = page.getByRole("row", { name: /^Test org-viewer/ });
+    await needing.getByText("missing").waitFor();
     await visitor.expectAccessible();
+    await needing.getByRole("button", { name: /^Require factor/ }).click();
+    await page.getByRole("heading", { level: 1, name: "Sign-in policy" }).waitFor();
+    const save = page.getByRole("button", { name: "Save" });
+    expect(await save.getAttribute("data-weight")).toBe(null);
+    await page.getByLabel("Require a second factor").check();
+    expect(await save.getAttribute("data-weight")).toBe("primary");
+    await page.getByLabel("Require a second factor").uncheck();
+    expect(await save.getAttribute("data-weight")).toBe(null);
     await page.keyboard.press("Control+k");
     const palette = page.getByRole("dialog", { name: "Search or run" }).getByRole("combobox");
     await palette.fill(deviceId);

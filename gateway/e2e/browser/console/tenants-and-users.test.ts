@@ -156,7 +156,7 @@ inChromium("the console's pages of tenants and users", (visit) => {
       });
       await page.getByRole("link", { name: "Acme directory" }).click();
       await page.getByRole("heading", { level: 1, name: /Acme directory/ }).waitFor();
-      await page.getByRole("button", { name: "Ask it" }).click();
+      await page.getByRole("button", { name: "Check connection" }).click();
       await page.getByText(`The provider answers as ${idp.issuer}.`).waitFor();
       await inDialog(visitor, { open: "Activate …", send: "Activate" }, async () => undefined);
       await page.getByText("The provider is active.").waitFor();

@@ -77,10 +77,16 @@ export function AuditRow() {
           </PlainTable>
         </Section>
       ) : null}
-      <Section title="Details">
-        <Json value={data.details} label="Details of the row" />
-      </Section>
       <Seal of={data} />
+      <Section
+        title="Raw record"
+        action={<CopyButton what="record" text={() => JSON.stringify(data.details, null, 2)} />}
+      >
+        <details>
+          <summary>Details as JSON</summary>
+          <Json value={data.details} label="Details of the row" />
+        </details>
+      </Section>
     </>
   );
 }

@@ -20,7 +20,7 @@ import { alertQueryOf } from "../../rules/alert-body.ts";
 import { categories, results } from "../../rules/audit-filters.ts";
 import { claimedActorIn } from "../../rules/claimed-actor.ts";
 import { dayHeading } from "../../rules/day-heading.ts";
-import { foldedRows } from "../../rules/machine-actions.ts";
+import { foldedRows, nothing } from "../../rules/machine-actions.ts";
 import { sensitiveMark } from "../../rules/sensitive-actions.ts";
 
 /** Filters that list, search and export know; the text is one of the search alone. */
@@ -43,8 +43,6 @@ const commonFilters = [
 
 /** Whoever looks for one of these gets every row of it. */
 const narrowing = ["q", "user", "actorId", "action", "actions", "resource", "resourceId", "target"] as const;
-/** The name of no action and no type: excluding it excludes nothing. */
-const nothing = "none";
 /** Rows that are folded until a box shows them, and what it is called. */
 const boxes = [
   ["excludeActions", "Rows of machines, and sign-ins"],

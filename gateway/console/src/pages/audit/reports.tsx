@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import { useGet } from "../../api/queries.ts";
 import { ActionName } from "../../parts/action-name.tsx";
 import { Chart } from "../../parts/chart.tsx";
-import { Facts, Section } from "../../parts/facts.tsx";
+import { Section } from "../../parts/facts.tsx";
 import filters from "../../parts/filter-bar.module.css";
 import { to } from "../../parts/links.ts";
 import { useWhyNot } from "../../parts/me.tsx";
@@ -16,8 +16,8 @@ import { Instant, Time } from "../../parts/time.tsx";
 import { TimeRange } from "../../parts/time-range.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 import { everyDay } from "../../rules/days.ts";
+import { type Counts, Totals } from "./totals.tsx";
 
-type Counts = { total: number; success: number; failure: number; denied: number };
 type Action = Counts & { action: string; category: string };
 type Actor = Counts & { id: string; actorType: string; email: string | null; name: string | null; lastAt: string };
 type Report = {
@@ -76,10 +76,15 @@ export function Reports() {
   );
 }
 
+const none = { total: 0, success: 0, failure: 0, denied: 0 };
+
 function Shown({ of: report, orgId }: { of: Report; orgId: string | undefined }) {
   const { counts, byDay, byCategory, byAction, users, topActors } = report;
   const actors = users ?? topActors;
-  const days = everyDay(byDay, report, (day) => ({ day, total: 0, success: 0, failure: 0, denied: 0 }));
+  const first = byDay.map(({ day }) => day).sort()[0] ?? report.from;
+  const isLater = first > report.from;
+  const from = isLater ? first : report.from;
+  const days = everyDay(byDay, { from, to: report.to }, (day) => ({ ...none, day }));
   const cells = (row: Counts) =>
     (["total", "success", "failure", "denied"] as const).map((name) => (
       <td key={name}>{row[name].toLocaleString()}</td>
@@ -87,20 +92,18 @@ function Shown({ of: report, orgId }: { of: Report; orgId: string | undefined })
   const columns = ["Rows", "Success", "Failure", "Denied"];
   return (
     <>
-      <Section title="In total">
-        <Facts
-          of={[
-            ["Rows", counts.total.toLocaleString()],
-            ["Success", counts.success.toLocaleString()],
-            ["Failure", counts.failure.toLocaleString()],
-            ["Denied", counts.denied.toLocaleString()],
-            ["From", <Instant key="from" at={report.from} />],
-            ["To", <Instant key="to" at={report.to} />],
-          ]}
-        />
-      </Section>
+      <Totals of={counts} time={report} orgId={orgId} />
       {byDay.length > 0 ? (
-        <Section title="By day">
+        <Section
+          title="By day"
+          action={
+            isLater ? (
+              <p>
+                No row before <Instant at={`${from}T00:00:00.000Z`} />
+              </p>
+            ) : null
+          }
+        >
           <Chart
             label="Audit rows by day"
             series={[
@@ -116,15 +119,17 @@ function Shown({ of: report, orgId }: { of: Report; orgId: string | undefined })
       ) : (
         <p className="soft">No row in this time.</p>
       )}
-      {byCategory ? (
+      {byCategory && counts.total > 0 ? (
         <Section title="By category">
           <PlainTable columns={["Category", ...columns]}>
-            {byCategory.map((row) => (
-              <tr key={row.category}>
-                <th scope="row">{row.category}</th>
-                {cells(row)}
-              </tr>
-            ))}
+            {byCategory
+              .filter(({ total }) => total > 0)
+              .map((row) => (
+                <tr key={row.category}>
+                  <th scope="row">{row.category}</th>
+                  {cells(row)}
+                </tr>
+              ))}
           </PlainTable>
         </Section>
       ) : null}

@@ -82,7 +82,7 @@ function Policy({ orgId }: { orgId: string }) {
               storage before they are deleted
             </label>
           </fieldset>
-          <SaveRow why={why} isRunning={write.isRunning} />
+          <SaveRow why={why} write={write} />
         </form>
       </Section>
     </>

@@ -1,4 +1,3 @@
-import { useState } from "react";
 import { useList } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
 import { MoreRows } from "../../parts/more-rows.tsx";
@@ -6,9 +5,10 @@ import { PlainTable } from "../../parts/plain-table.tsx";
 import { EmptyState, ListState } from "../../parts/states.tsx";
 import { Instant } from "../../parts/time.tsx";
 
-/** What a directory asked and how it was answered, newest first. */
-export function DirectoryRequests({ id }: { id: string }) {
-  const [refused, setRefused] = useState("");
+type DirectoryRequestsProps = { id: string; refused: string; onRefused(refused: string): void };
+
+/** What a directory asked and how it was answered, newest first; `refused` is the API's filter. */
+export function DirectoryRequests({ id, refused, onRefused }: DirectoryRequestsProps) {
   const list = useList(
     "/api/v1/directories/{id}/requests",
     { params: { path: { id }, query: { refused } } },
@@ -20,7 +20,7 @@ export function DirectoryRequests({ id }: { id: string }) {
       action={
         <label>
           Answers{" "}
-          <select value={refused} onChange={({ target }) => setRefused(target.value)}>
+          <select value={refused} onChange={({ target }) => onRefused(target.value)}>
             <option value="">all</option>
             <option value="true">refused</option>
             <option value="false">accepted</option>

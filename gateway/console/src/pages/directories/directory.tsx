@@ -1,4 +1,5 @@
 import { Link } from "@tanstack/react-router";
+import { useState } from "react";
 import { type BodyOf, useGet } from "../../api/queries.ts";
 import { directoryOperations } from "../../operations/directories.tsx";
 import { HeadOperations } from "../../operations/operation-buttons.tsx";
@@ -10,10 +11,12 @@ import { NameOf } from "../../parts/name-of.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
+import { Sentence } from "../../parts/sentence.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
 import { directoryHealth } from "../../rules/health.ts";
+import { DirectoryFailure } from "./directory-failure.tsx";
 import { DirectoryRequests } from "./directory-requests.tsx";
 import { Mapping } from "./mapping.tsx";
 import { TryMapping } from "./try-mapping.tsx";
@@ -24,6 +27,7 @@ type Directory = BodyOf<"/api/v1/directories/{id}">;
 export function DirectoryPage() {
   const id = useRecordId("/settings/directories/$id");
   const directory = useGet("/api/v1/directories/{id}", { params: { path: { id } } }, { everyMs: 15_000 });
+  const [refused, setRefused] = useState("");
   if (!directory.data) return <RecordState title="Directory" of={directory} />;
   const { data } = directory;
   const health = directoryHealth(data);
@@ -41,10 +45,21 @@ export function DirectoryPage() {
         }
         actions={<HeadOperations of={data} operations={directoryOperations} name={data.name} />}
       />
+      {health.tone === "bad" ? (
+        <DirectoryFailure
+          of={data}
+          onRefused={() => {
+            setRefused("true");
+            document.getElementById("log")?.scrollIntoView();
+          }}
+        />
+      ) : null}
       <Connection of={data} />
       <Mapping directory={data} />
       <TryMapping id={id} />
-      <DirectoryRequests id={id} />
+      <div id="log">
+        <DirectoryRequests id={id} refused={refused} onRefused={setRefused} />
+      </div>
     </>
   );
 }
@@ -55,7 +70,7 @@ function Connection({ of: { scimUrl, providerId, defaultRoleId, tokens, lastCycl
     <Section title="Connection" action={<CopyButton what="address" text={() => scimUrl} />}>
       <Facts
         of={[
-          ["Health", health?.reason],
+          ["Health", health ? <Sentence key="health" of={health.reason} /> : null],
           ["SCIM address", <Address key="url" of={scimUrl} />],
           [
             "People sign in through",
@@ -70,7 +85,7 @@ function Connection({ of: { scimUrl, providerId, defaultRoleId, tokens, lastCycl
             ? [
                 ["Last cycle", <Instant key="cycle" at={lastCycle.startedAt} />] as const,
                 [
-                  "It did",
+                  "Result",
                   `${lastCycle.created.toLocaleString()} created, ${lastCycle.changed.toLocaleString()} changed, ${lastCycle.deleted.toLocaleString()} deleted, ${lastCycle.refused.toLocaleString()} of ${lastCycle.requests.toLocaleString()} requests refused`,
                 ] as const,
               ]

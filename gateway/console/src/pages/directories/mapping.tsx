@@ -73,7 +73,7 @@ function MappingForm({ directory: { id, orgId }, saved }: { directory: Directory
   const groupList = groups.data?.data ?? [];
   return (
     <Section
-      title="Groups that are roles"
+      title="Role mapping"
       action={
         <div>
           <button
@@ -112,7 +112,7 @@ function MappingForm({ directory: { id, orgId }, saved }: { directory: Directory
         {rows.length === 0 ? (
           <p className="soft">No row: everybody has the role without a mapping, or no access.</p>
         ) : null}
-        <SaveRow why={why} isRunning={write.isRunning} />
+        <SaveRow why={why} write={write} isChanged={JSON.stringify(rows) !== JSON.stringify(saved.map(draftOf))} />
       </form>
     </Section>
   );

@@ -59,6 +59,7 @@ function Form({ kept }: { kept: Look }) {
     await forget(path);
   }
 
+  const isChanged = (Object.keys(look) as (keyof Look)[]).some((name) => (look[name] || null) !== (kept[name] || null));
   const accent = look.accent_color ?? "";
   return (
     <div className={styles.sides}>
@@ -94,7 +95,11 @@ function Form({ kept }: { kept: Look }) {
           >
             Clear
           </button>
-          <button type="submit" data-weight="primary" disabled={write.isRunning || why !== null}>
+          <button
+            type="submit"
+            data-weight={isChanged ? "primary" : undefined}
+            disabled={write.isRunning || why !== null}
+          >
             {write.isRunning ? "Saving …" : "Save"}
           </button>
         </div>

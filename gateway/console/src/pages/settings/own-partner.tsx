@@ -92,7 +92,7 @@ function Record() {
               <input name="contactPhone" type="tel" maxLength={50} defaultValue={contact.phone ?? ""} />
             </Field>
           </fieldset>
-          <SaveRow why={why} isRunning={write.isRunning} />
+          <SaveRow why={why} write={write} />
         </form>
       </Section>
     </>

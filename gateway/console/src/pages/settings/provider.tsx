@@ -1,15 +1,19 @@
 import { type BodyOf, useGet } from "../../api/queries.ts";
 import { HeadOperations } from "../../operations/operation-buttons.tsx";
 import { providerOperations } from "../../operations/providers.tsx";
+import { EndsAt } from "../../parts/ends-at.tsx";
 import { Facts, Section } from "../../parts/facts.tsx";
 import { CopyButton } from "../../parts/list-head.tsx";
 import { Address } from "../../parts/long-text.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
+import { Sentence } from "../../parts/sentence.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
+import { certificateDays } from "../../rules/ending.ts";
 import { Attempts } from "./attempts.tsx";
+import { ProviderNeeds } from "./provider-needs.tsx";
 import { ProviderStatus } from "./provider-status.tsx";
 
 type Provider = BodyOf<"/api/v1/sso/providers/{id}">;
@@ -39,6 +43,7 @@ export function ProviderPage() {
         sub={data.type === "saml" ? "SAML 2.0" : "OpenID Connect"}
         actions={<HeadOperations of={data} operations={providerOperations} name={data.name} />}
       />
+      <ProviderNeeds of={data} />
       <Section title="To register at the provider">
         <PlainTable columns={["What", "Value"]} hasActions>
           {toRegister.map(([what, value]) =>
@@ -69,7 +74,7 @@ function ProviderFacts({ data, when }: { data: Provider; when: string | null }) 
     <Section title="Facts">
       <Facts
         of={[
-          ["Health", data.health?.reason],
+          ["Health", data.health ? <Sentence key="health" of={data.health.reason} /> : null],
           ["Protocol", data.type === "saml" ? "SAML 2.0" : "OpenID Connect"],
           ["Issuer", issuer ? <Address key="issuer" of={issuer} /> : null],
           ...(data.type === "oidc"
@@ -81,12 +86,18 @@ function ProviderFacts({ data, when }: { data: Provider; when: string | null }) 
             : ([
                 ["Metadata address", data.samlMetadataUrl ? <Address key="url" of={data.samlMetadataUrl} /> : null],
                 ["Metadata read", <Time key="read" at={data.samlMetadataAt} />],
-                ["Reading failed", data.samlMetadataError],
+                ["Metadata error", data.samlMetadataError],
               ] as const)),
           ["E-mail domains", data.allowedDomains || "all"],
-          ["Accounts of new people", data.autoProvision && data.defaultRoleId ? "are made" : "need an invitation"],
-          ["Passwords", data.enforcement.inForce ? "refused" : when === null ? "allowed" : `allowed; refused ${when}`],
-          ["Its second factor counts", data.trustIdpMfa ? "yes" : "no"],
+          [
+            "Accounts of new people",
+            data.autoProvision && data.defaultRoleId ? "created at the first sign-in" : "by invitation",
+          ],
+          [
+            "Password sign-in",
+            data.enforcement.inForce ? "refused" : when === null ? "allowed" : `allowed; refused ${when}`,
+          ],
+          ["Provider's second factor", data.trustIdpMfa ? "accepted" : "not accepted"],
         ]}
       />
     </Section>
@@ -106,7 +117,7 @@ function Certificates({ data }: { data: Provider }) {
               <Time at={notBefore} />
             </td>
             <td>
-              <Time at={notAfter} />
+              <EndsAt at={notAfter} days={certificateDays} />
             </td>
             <td>{source}</td>
           </tr>

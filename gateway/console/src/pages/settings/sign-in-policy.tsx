@@ -110,7 +110,7 @@ function Policy({ of: { requireSecondFactor, effective }, whose, why, save }: Po
               : "Who has none can do nothing after signing in but enroll one. A factor that an identity provider vouches for counts; API keys are not concerned."}
           </p>
         </fieldset>
-        <SaveRow why={why} isRunning={write.isRunning} />
+        <SaveRow why={why} write={write} />
       </form>
     </Section>
   );

@@ -1,8 +1,8 @@
 import type { ItemOf } from "@muster/client";
 import { Link } from "@tanstack/react-router";
 import { newProvider } from "../../operations/new-provider.tsx";
-import { actionsColumn, OperationButton } from "../../operations/operation-buttons.tsx";
-import { providerOperations } from "../../operations/providers.tsx";
+import { actionsColumn, nextColumn, OperationButton } from "../../operations/operation-buttons.tsx";
+import { providerOperations, replaceCertificate } from "../../operations/providers.tsx";
 import { causeColumn } from "../../parts/cause.tsx";
 import { EndsAt } from "../../parts/ends-at.tsx";
 import { toRecord } from "../../parts/links.ts";
@@ -14,6 +14,7 @@ import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 import { certificateDays, lastCertificateEnd } from "../../rules/ending.ts";
 import { providerHealth } from "../../rules/health.ts";
+import type { Me } from "../../rules/why-not.ts";
 import { ProviderStatus } from "./provider-status.tsx";
 
 /** Identity providers through which people of the chosen organization or partner sign in. */
@@ -31,9 +32,9 @@ export function SingleSignOn() {
       {...(me.scope === "partner"
         ? { choices: [{ name: "scope", label: "Whose", options: [["partner", "the partner's own"]] as const }] }
         : {})}
-      toneOf={(provider) => providerHealth(provider).tone}
+      toneOf={(provider) => providerHealth(provider, new Date()).tone}
       actions={create}
-      columns={columns(orgId)}
+      columns={columns(me, orgId)}
       empty={
         <EmptyState title="No identity provider yet.">
           <p>With one, people sign in with the account that they have at work: OpenID Connect or SAML 2.0.</p>
@@ -46,7 +47,7 @@ export function SingleSignOn() {
 
 type Provider = ItemOf<"/api/v1/sso/providers">;
 
-const columns = (orgId: string | undefined): Column<Provider>[] => [
+const columns = (me: Me, orgId: string | undefined): Column<Provider>[] => [
   {
     id: "name",
     title: "Name",
@@ -83,7 +84,9 @@ const columns = (orgId: string | undefined): Column<Provider>[] => [
       return end === null ? null : <EndsAt at={end} days={certificateDays} />;
     },
   },
-  causeColumn((provider) => (providerHealth(provider).tone === "bad" ? (provider.health?.reason ?? null) : null)),
+  causeColumn((provider) =>
+    providerHealth(provider, new Date()).tone === "bad" ? (provider.health?.reason ?? null) : null,
+  ),
   {
     id: "made",
     title: "Created",
@@ -91,5 +94,6 @@ const columns = (orgId: string | undefined): Column<Provider>[] => [
     isMinor: true,
     cell: ({ createdAt }) => <Time at={createdAt} />,
   },
+  nextColumn(me, [replaceCertificate], ({ name }) => name),
   actionsColumn(providerOperations, ({ name }) => name),
 ];

@@ -1,20 +1,51 @@
+import type { ItemOf } from "@muster/client";
 import { Link } from "@tanstack/react-router";
+import { ShieldAlert } from "lucide-react";
+import { useGet } from "../../api/queries.ts";
 import { inviteUser } from "../../operations/invite-user.tsx";
 import { nextColumn, OperationButton, RowOperations } from "../../operations/operation-buttons.tsx";
+import type { Operation } from "../../operations/record-operation.ts";
 import { userOperations } from "../../operations/users.tsx";
 import { asOptions } from "../../parts/filter-bar.tsx";
-import { toRecord } from "../../parts/links.ts";
+import { to, toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
-import { useMe } from "../../parts/me.tsx";
+import { useMe, useWhyNot } from "../../parts/me.tsx";
 import { EmptyState } from "../../parts/states.tsx";
+import { Status } from "../../parts/status.tsx";
 import { statusColumn } from "../../parts/status-column.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
+
+type User = ItemOf<"/api/v1/users">;
+const policyPath = "/api/v1/orgs/organizations/{id}/sign-in-policy";
+
+/** Whether a user signs in without a second factor. */
+const lacksFactor = ({ status, mfaEnabled }: User) => status === "active" && !mfaEnabled;
+
+/** What a user waits for who has no second factor: that the organization's sign-in policy requires one. */
+const requireFactor: Operation<User> = {
+  id: "user.require-factor",
+  verb: "Require factor",
+  needs: `PUT ${policyPath}`,
+  icon: ShieldAlert,
+  isOffered: ({ orgId }) => orgId !== null,
+  isNext: lacksFactor,
+  leads: ({ orgId }) => to("/settings/sign-in", { orgId: orgId ?? undefined }),
+  forgets: [],
+};
 
 /** Accounts that are visible to the user. */
 export function Users() {
   const [{ orgId }] = useFilters();
   const me = useMe();
+  const chosenOrgId = me.orgId ?? orgId;
+  const mayRead = useWhyNot(`GET ${policyPath}`) === null;
+  const policy = useGet(
+    policyPath,
+    { params: { path: { id: chosenOrgId ?? "" } } },
+    { enabled: mayRead && chosenOrgId !== undefined },
+  );
+  const isRequired = policy.data?.effective.requireSecondFactor;
   return (
     <ListPage
       title="People"
@@ -30,6 +61,7 @@ export function Users() {
           options: asOptions(["invited", "active", "disabled"]),
         },
       ]}
+      toneOf={(user) => (user.status === "invited" || lacksFactor(user) ? "warn" : "good")}
       actions={<OperationButton of={{ orgId }} operation={inviteUser} />}
       columns={[
         {
@@ -46,8 +78,7 @@ export function Users() {
           width: "8rem",
           isMinor: true,
           isUsual: ({ mfaEnabled }) => mfaEnabled,
-          cell: ({ mfaEnabled, status }) =>
-            mfaEnabled ? "yes" : <span className={status === "active" ? "warn" : undefined}>no</span>,
+          cell: (user) => (user.mfaEnabled ? "yes" : lacksFactor(user) ? <Status of="missing" tone="warn" /> : "no"),
         },
         {
           id: "login",
@@ -56,7 +87,7 @@ export function Users() {
           as: "end",
           cell: ({ lastLoginAt }) => <Time at={lastLoginAt} />,
         },
-        nextColumn(me, userOperations, ({ name }) => name),
+        nextColumn(me, isRequired ? userOperations : [...userOperations, requireFactor], ({ name }) => name),
         {
           id: "actions",
           title: "Actions",

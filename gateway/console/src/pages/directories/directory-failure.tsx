@@ -1,0 +1,45 @@
+import { type BodyOf, useGet } from "../../api/queries.ts";
+import { directoryOperations } from "../../operations/directories.tsx";
+import { OneButton } from "../../operations/operation-buttons.tsx";
+import { Notice } from "../../parts/notice.tsx";
+import { Sentence } from "../../parts/sentence.tsx";
+import { Instant } from "../../parts/time.tsx";
+
+const rotate = directoryOperations.find(({ id }) => id === "directory.rotate");
+
+type DirectoryFailureProps = { of: BodyOf<"/api/v1/directories/{id}">; onRefused(): void };
+
+/** Why a directory fails, since when, and what mends it, before all else. */
+export function DirectoryFailure({ of: directory, onRefused }: DirectoryFailureProps) {
+  const { id, health, tokens, lastCycle } = directory;
+  const hasToken = tokens.length > 0;
+  const newest = useGet(
+    "/api/v1/directories/{id}/requests",
+    { params: { path: { id }, query: { refused: "true", limit: "1" } } },
+    { everyMs: 15_000, enabled: hasToken },
+  ).data?.data[0];
+  return (
+    <Notice
+      tone="bad"
+      title={hasToken ? "Its requests are refused." : "All of its requests are refused."}
+      action={
+        hasToken ? (
+          <button type="button" onClick={onRefused}>
+            Show refused requests
+          </button>
+        ) : rotate ? (
+          <OneButton of={directory} operation={rotate} />
+        ) : null
+      }
+    >
+      {health ? <Sentence of={health.reason} /> : null}
+      {newest?.detail ? ` The last: ${newest.detail}` : null}
+      {lastCycle ? (
+        <span className="soft">
+          {" "}
+          Since <Instant at={lastCycle.startedAt} />.
+        </span>
+      ) : null}
+    </Notice>
+  );
+}
