@@ -59,8 +59,8 @@ export function OneButton<R>({ of, operation }: OneProps<R>) {
   );
 }
 
-/** The one operation that a row waits for, as a small button; `name` names the row for screen readers. */
-function NextStep<R>({ of, operation, name }: OneProps<R> & { name: string }) {
+/** The one operation that a record waits for, as a small button; `name` names the record for screen readers. */
+export function NextStep<R>({ of, operation, name }: OneProps<R> & { name: string }) {
   const run = useRun();
   return (
     <button type="button" data-size="small" onClick={() => run(operation, of)}>
@@ -82,6 +82,7 @@ export const nextColumn = <R,>(
   id: "next",
   title: "Next step",
   width: "7.5rem",
+  isEnd: true,
   as: "next",
   cell: (record) => {
     const next = offeredFor(operations, record).find(

@@ -14,6 +14,17 @@ const mayResume = (rollout: Rollout) => isStopped(rollout) || (!isOver(rollout) 
 const title = (verb: string) => (rollout: Rollout) => `${verb} the rollout of ${rollout.version}?`;
 const forgets = ["/api/v1/agent-versions"] as const;
 
+/** Devices that run the version go back to an older one. */
+export const wayBack: Operation<Rollout> = {
+  id: "rollout.back",
+  verb: "Way back",
+  needs: "POST /api/v1/agent-versions/rollouts",
+  icon: Undo2,
+  isOffered: ({ allowDowngrade }) => !allowDowngrade,
+  leads: ({ id, component }) => to("/releases/new-rollout", { backFrom: id, component }),
+  forgets,
+};
+
 /** What can be done with a rollout. */
 export const rolloutOperations: readonly Operation<Rollout>[] = [
   {
@@ -21,7 +32,8 @@ export const rolloutOperations: readonly Operation<Rollout>[] = [
     verb: "Resume",
     needs: "POST /api/v1/agent-versions/rollouts/{id}/resume",
     icon: Play,
-    shown: "primary",
+    // Not the primary one: the cause of the failures comes first.
+    shown: "button",
     isOffered: mayResume,
     isNext: mayResume,
     form: ResumeRollout,
@@ -85,13 +97,5 @@ export const rolloutOperations: readonly Operation<Rollout>[] = [
     form: ChangeRollout,
     forgets,
   },
-  {
-    id: "rollout.back",
-    verb: "Way back",
-    needs: "POST /api/v1/agent-versions/rollouts",
-    icon: Undo2,
-    isOffered: ({ allowDowngrade }) => !allowDowngrade,
-    leads: ({ id, component }) => to("/releases/new-rollout", { backFrom: id, component }),
-    forgets,
-  },
+  wayBack,
 ];

@@ -27,6 +27,42 @@ export const replay: Operation<Webhook> = {
   forgets,
 };
 
+const change: Operation<Webhook> = {
+  id: "webhook.change",
+  verb: "Change",
+  needs: "PATCH /api/v1/webhooks/{id}",
+  icon: Pencil,
+  form: ChangeWebhook,
+  forgets,
+};
+
+const rotateSecret: Operation<Webhook> = {
+  id: "webhook.rotate",
+  verb: "Rotate secret",
+  needs: "POST /api/v1/webhooks/{id}/rotate-secret",
+  icon: RotateCcwKey,
+  asks: {
+    title: () => "Rotate the secret?",
+    says: () => "Deliveries are signed with both secrets for a while, so that your receiver can change over.",
+  },
+  run: async (webhook) => {
+    const { secret } = await dataOf(api.POST("/api/v1/webhooks/{id}/rotate-secret", { params: of(webhook), body: {} }));
+    return shown((close) => (
+      <SecretOnce
+        title="The new secret"
+        secret={secret}
+        note="Give it to your receiver; it is shown only once."
+        onClose={close}
+      />
+    ));
+  },
+  forgets,
+};
+
+/** What ends a warning of a webhook: without a secret one is made, any other is about its address. */
+export const endOfWarning = (warning: string): Operation<Webhook> =>
+  warning.startsWith("Deliveries are not signed") ? rotateSecret : change;
+
 /** What can be done with a webhook. */
 export const webhookOperations: readonly Operation<Webhook>[] = [
   replay,
@@ -64,38 +100,8 @@ export const webhookOperations: readonly Operation<Webhook>[] = [
     done: () => "Active: deliveries continue.",
     forgets,
   },
-  {
-    id: "webhook.change",
-    verb: "Change",
-    needs: "PATCH /api/v1/webhooks/{id}",
-    icon: Pencil,
-    form: ChangeWebhook,
-    forgets,
-  },
-  {
-    id: "webhook.rotate",
-    verb: "Rotate secret",
-    needs: "POST /api/v1/webhooks/{id}/rotate-secret",
-    icon: RotateCcwKey,
-    asks: {
-      title: () => "Rotate the secret?",
-      says: () => "Deliveries are signed with both secrets for a while, so that your receiver can change over.",
-    },
-    run: async (webhook) => {
-      const { secret } = await dataOf(
-        api.POST("/api/v1/webhooks/{id}/rotate-secret", { params: of(webhook), body: {} }),
-      );
-      return shown((close) => (
-        <SecretOnce
-          title="The new secret"
-          secret={secret}
-          note="Give it to your receiver; it is shown only once."
-          onClose={close}
-        />
-      ));
-    },
-    forgets,
-  },
+  change,
+  rotateSecret,
   {
     id: "webhook.delete",
     verb: "Delete",

@@ -1,6 +1,8 @@
 import { Link } from "@tanstack/react-router";
 import type { CSSProperties } from "react";
 import type { BodyOf } from "../api/queries.ts";
+import { connectedOf } from "../rules/connected.ts";
+import type { Tone } from "../rules/tone.ts";
 import { Section } from "./facts.tsx";
 import styles from "./fleet.module.css";
 import { FleetHistory } from "./fleet-history.tsx";
@@ -30,6 +32,13 @@ export function Fleet({
 }) {
   const of = (status: string) => summary?.byStatus.find((each) => each.status === status);
   const all = shown.reduce((sum, [status]) => sum + (of(status)?.count ?? 0), 0);
+  const count = (status: string) => of(status)?.count ?? 0;
+  const { tone: outage } = connectedOf({
+    online: count("online"),
+    updating: count("updating"),
+    offline: count("offline"),
+  });
+  const toneOf = (status: string, tone: Tone) => (status === "offline" && outage ? outage : tone);
   const share = (count: number) => `${((count / all) * 100).toLocaleString("en", { maximumFractionDigits: 1 })} %`;
   return (
     <Section title={title} action={<Link {...to("/devices", { orgId, siteId })}>All devices</Link>}>
@@ -37,7 +46,7 @@ export function Fleet({
         {shown.map(([status, name, tone, what]) => {
           const { count = 0, isEstimate = false } = of(status) ?? {};
           return (
-            <li key={status} data-tone={tone}>
+            <li key={status} data-tone={toneOf(status, tone)}>
               <Link {...to("/devices", { status, orgId, siteId })}>
                 <span>{name}</span>
                 <b className="number">{summary ? `${isEstimate ? "about " : ""}${count.toLocaleString()}` : "…"}</b>
@@ -50,9 +59,9 @@ export function Fleet({
       {all > 0 ? (
         <div className={styles.share} aria-hidden>
           {shown
-            .filter(([status]) => (of(status)?.count ?? 0) > 0)
+            .filter(([status]) => count(status) > 0)
             .map(([status, , tone]) => (
-              <i key={status} data-tone={tone} style={{ "--share": of(status)?.count ?? 0 } as CSSProperties} />
+              <i key={status} data-tone={toneOf(status, tone)} style={{ "--share": count(status) } as CSSProperties} />
             ))}
         </div>
       ) : null}

@@ -2,7 +2,7 @@ import { CircleAlert, TriangleAlert } from "lucide-react";
 import type { ReactNode } from "react";
 import styles from "./notice.module.css";
 
-type NoticeProps = { tone: "bad" | "warn"; title: string; children: ReactNode; action?: ReactNode };
+type NoticeProps = { tone: "bad" | "warn"; title: ReactNode; children: ReactNode; action?: ReactNode };
 
 /** What of a record needs a look, above all else on its page: a title, its sentence, and where to go. */
 export function Notice({ tone, title, children, action }: NoticeProps) {

@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { BodyOf } from "../api/queries.ts";
 import { connectedOf } from "../rules/connected.ts";
+import { counted } from "../rules/counted.ts";
 import { to } from "./links.ts";
 import { Notice } from "./notice.tsx";
 
@@ -23,7 +24,7 @@ export function OutageNote({ of, summary }: OutageNoteProps) {
       title={all ? "All its devices are offline." : `${offline.toLocaleString()} of its devices are offline.`}
       action={
         <Link {...to("/devices", { ...of, status: "offline" })} className="button">
-          Open<span className="visually-hidden"> the devices that are offline</span>
+          See {counted(offline, "offline devices")}
         </Link>
       }
     >

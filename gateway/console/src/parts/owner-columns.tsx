@@ -6,40 +6,32 @@ import { Status } from "./status.tsx";
 import type { Column } from "./table.tsx";
 
 /** An organization or a site in a list that has the counts of its devices. */
-type Owner = { id: string; deviceCounts?: DeviceCounts };
+type Owner = { id: string; name: string; deviceCounts?: DeviceCounts };
+type OwnerOf<R> = (row: R) => { orgId: string; siteId?: string };
 
 /** The order of lists of owners: what needs a look first. */
 export const troubleFirst = { sort: "-offline", deviceCounts: "true" } as const;
 
 /** The heading of owners of which about as many devices are away, where the list is in this order. */
-export const byOutage = ({ deviceCounts }: Owner, sort: string | undefined): string | null =>
+export const byOutage = ({ deviceCounts }: Pick<Owner, "deviceCounts">, sort: string | undefined): string | null =>
   sort === troubleFirst.sort && deviceCounts ? outageOf(deviceCounts) : null;
 
 /** What of an owner's devices needs a look, and how many there are; each leads to them. */
-export function ownerDeviceColumns<R extends Owner>(of: (row: R) => { orgId: string; siteId?: string }): Column<R>[] {
+export function ownerDeviceColumns<R extends Owner>(of: OwnerOf<R>): Column<R>[] {
   return [
     {
       id: "trouble",
       title: "Needs a look",
       width: "11rem",
       as: "state",
-      isUsual: ({ deviceCounts }) => !deviceCounts?.offline && !deviceCounts?.quarantined,
+      isUsual: ({ deviceCounts }) => !deviceCounts?.quarantined,
       cell: (row) => {
-        const { offline = 0, quarantined = 0 } = row.deviceCounts ?? {};
-        const tone = row.deviceCounts ? connectedOf(row.deviceCounts).tone : null;
+        const quarantined = row.deviceCounts?.quarantined ?? 0;
+        if (quarantined === 0) return null;
         return (
-          <>
-            {offline > 0 ? (
-              <Link {...to("/devices", { ...of(row), status: "offline" })}>
-                <Status of="offline" as={`${offline.toLocaleString()} offline`} tone={tone ?? "off"} />
-              </Link>
-            ) : null}{" "}
-            {quarantined > 0 ? (
-              <Link {...to("/devices", { ...of(row), status: "quarantined" })}>
-                <Status of="quarantined" as={`${quarantined.toLocaleString()} to approve`} />
-              </Link>
-            ) : null}
-          </>
+          <Link {...to("/devices", { ...of(row), status: "quarantined" })}>
+            <Status of="quarantined" as={`${quarantined.toLocaleString()} to approve`} />
+          </Link>
         );
       },
     },
@@ -47,9 +39,25 @@ export function ownerDeviceColumns<R extends Owner>(of: (row: R) => { orgId: str
       id: "devices",
       title: "Devices",
       width: "15.5rem",
+      as: "bar",
       sort: troubleFirst.sort,
       isOneWay: true,
       cell: (row) => (row.deviceCounts ? <CountedDevices of={of(row)} counts={row.deviceCounts} /> : null),
     },
   ];
 }
+
+/** Where an outage is looked at: the devices that are offline. */
+export const offlineStep = <R extends Owner>(of: OwnerOf<R>): Column<R> => ({
+  id: "next",
+  title: "Next step",
+  width: "12rem",
+  isEnd: true,
+  as: "next",
+  cell: (row) =>
+    row.deviceCounts && connectedOf(row.deviceCounts).tone === "bad" ? (
+      <Link {...to("/devices", { ...of(row), status: "offline" })} className="button" data-size="small">
+        See offline devices<span className="visually-hidden"> of {row.name}</span>
+      </Link>
+    ) : null,
+});

@@ -34,6 +34,8 @@ export type Column<Row> = {
    * holds of all rows, unless the user chose the columns.
    */
   isUsual?(row: Row): boolean;
+  /** What it says in this row. It is left out while that is the same in several rows, unless the user chose the columns. */
+  said?(row: Row): string;
   /** Aligned at the end of the cell: numbers and times. */
   isEnd?: true;
   /** What it is in the card that a row becomes on a phone; without it, a fact where it is minor, else plain. */
@@ -48,10 +50,10 @@ export type Column<Row> = {
 
 /**
  * Parts of a phone's card: beside the name `state`, the `next` step and `menu`; in the second line `plain` and, at
- * its end, `end`; below the `cause` of a failure; at last in small letters `note`, and `fact` with its title. `none` is
- * left to the record's page.
+ * its end, `end`; below the `cause` of a failure or a `bar`, as wide as the card; at last in small letters `note`, and
+ * `fact` with its title. `none` is left to the record's page.
  */
-type CardPart = "state" | "menu" | "plain" | "end" | "cause" | "note" | "fact" | "next" | "none";
+type CardPart = "state" | "menu" | "plain" | "end" | "cause" | "bar" | "note" | "fact" | "next" | "none";
 
 type TableProps<Row> = {
   /** Name of the rows, for screen readers. */
@@ -307,7 +309,7 @@ function TableHead<Row>({
               />
             </th>
           ) : null}
-          {columns.map(({ id, title, isEnd, sort, isOneWay }) => (
+          {columns.map(({ id, title, as, isEnd, sort, isOneWay }) => (
             <th
               key={id}
               scope="col"
@@ -325,7 +327,8 @@ function TableHead<Row>({
                   {sortIcons[sortedBy(sort, order.inForce)]}
                 </button>
               ) : (
-                title
+                // Next steps stand beside the menu, under its title.
+                <span className={as === "next" ? "visually-hidden" : undefined}>{title}</span>
               )}
               {sizing ? <Sizer id={id} title={title} {...sizing} /> : null}
             </th>

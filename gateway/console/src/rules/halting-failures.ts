@@ -5,14 +5,18 @@ const chance = 5e-4;
 
 type Limits = { haltAfterFailures: number; haltPercent: number };
 
+/** So many failures are tolerated whatever their share: more of them halt a rollout. */
+export const toleratedFailures = ({ haltAfterFailures, haltPercent }: Limits, ended: number): number =>
+  Math.max(haltAfterFailures, Math.floor((haltPercent * ended) / 100));
+
 /**
  * The rule of agent-release (rules/rollout.ts), whose reply has the limits and not this number; a test compares both.
  * The fewest failures among `ended` updates that halt a rollout: so many that the tolerated share does not explain
  * them, or more than the number that is tolerated whatever their share.
  */
-export function haltingFailures({ haltAfterFailures, haltPercent }: Limits, ended: number): number {
-  const share = Math.min(1, haltPercent / 100);
-  const tolerated = Math.max(haltAfterFailures, Math.floor((haltPercent * ended) / 100));
+export function haltingFailures(limits: Limits, ended: number): number {
+  const share = Math.min(1, limits.haltPercent / 100);
+  const tolerated = toleratedFailures(limits, ended);
   for (
     let failed = Math.max(failuresMin, Math.floor(ended * share) + 1);
     failed <= Math.min(ended, tolerated);

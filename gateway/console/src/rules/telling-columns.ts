@@ -1,4 +1,4 @@
-type Column<Row> = { as?: string; cell(row: Row): unknown; isUsual?(row: Row): boolean };
+type Column<Row> = { as?: string; cell(row: Row): unknown; isUsual?(row: Row): boolean; said?(row: Row): string };
 
 /**
  * The columns that say something of these rows: without those of causes and next steps while no row has one, and,
@@ -9,8 +9,13 @@ export const tellingColumns = <Row, C extends Column<Row>>(
   rows: readonly Row[],
   isChosen: boolean,
 ): C[] =>
-  columns.filter(({ as, cell, isUsual }) =>
-    as === "cause" || as === "next"
-      ? rows.some((row) => cell(row) !== null)
-      : isChosen || !isUsual || rows.length === 0 || !rows.every((row) => isUsual(row)),
+  columns.filter((column) =>
+    column.as === "cause" || column.as === "next"
+      ? rows.some((row) => column.cell(row) !== null)
+      : isChosen || !saysTheSame(column, rows),
   );
+
+function saysTheSame<Row>({ isUsual, said }: Column<Row>, rows: readonly Row[]): boolean {
+  if (said && rows.length > 1) return new Set(rows.map((row) => said(row))).size === 1;
+  return isUsual !== undefined && rows.length > 0 && rows.every((row) => isUsual(row));
+}

@@ -93,7 +93,7 @@ inChromium("policies, replays and rarer operations in the console", (visit) => {
       });
       const before = receiver.received.length;
       await visitor.signIn(admin, `/webhooks/${webhook.id}`, admin.recoveryCodes[0]);
-      await page.getByText(/^Deliveries are not signed: anybody can forge one/).waitFor();
+      await page.getByText(/^Deliveries are not signed\. Anybody can forge one/).waitFor();
       await page.getByRole("button", { name: "Replay …" }).click();
       await dialog.getByLabel("Since").fill(`${new Date(Date.now() - 2 * 86_400_000).toISOString().slice(0, 16)}`);
       await dialog.getByLabel("Deliveries").selectOption("delivered");

@@ -12,6 +12,7 @@ import { EmptyState, ListState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Instant } from "../../parts/time.tsx";
 import { actionWords, actorOf, isByUser } from "../../rules/action-words.ts";
+import { changedFields } from "../../rules/changed-fields.ts";
 import { reasonSentence } from "../../rules/reason-sentences.ts";
 
 type Device = BodyOf<"/api/v1/devices/{id}">;
@@ -39,13 +40,14 @@ export function DeviceTimeline({ of: { id, orgId, createdAt, agentVersion }, onM
     })),
     ...(audit.data?.data ?? []).filter(isByUser).map((row) => {
       const { did, kind } = actionWords(row);
+      const changed = did === "changed" && kind === "device" ? changedFields(row.details) : "";
       return {
         key: row.id,
         at: row.timestamp,
         icon: ScrollText,
         text: (
           <Link {...toRecord("/audit/$id", { id: row.id }, { orgId })}>
-            <b>{actorOf(row)}</b> {did} {kind === "device" ? "it" : kind}
+            <b>{actorOf(row)}</b> {did} {kind === "device" ? changed || "it" : kind}
           </Link>
         ),
       };

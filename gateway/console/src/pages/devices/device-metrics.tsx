@@ -6,7 +6,6 @@ import { Section } from "../../parts/facts.tsx";
 import { WithHead } from "../../parts/head-tools.tsx";
 import { Spans } from "../../parts/spans.tsx";
 import { FailureState, Loading } from "../../parts/states.tsx";
-import type { Tone } from "../../rules/tone.ts";
 import styles from "./device.module.css";
 
 type Device = BodyOf<"/api/v1/devices/{id}">;
@@ -28,8 +27,10 @@ const [hourMs, freshMs] = [3_600_000, 300_000];
 /** Above these percentages a meter warns. */
 const [highPercent, fullPercent] = [80, 95];
 
+const fullness = { warn: "high", bad: "nearly full" } as const;
+
 /** How busy the machine was, and what its agent last reported; nothing for an agent that reports no load. */
-export function DeviceMetrics({ of: { id, reported } }: { of: Device }) {
+export function DeviceMetrics({ of: { id, reported, lastSeenAt } }: { of: Device }) {
   const [hours, setHours] = useState<string>("168");
   // One moment for as long as a span is shown: another one each time would be another request each time.
   const [openedMs] = useState(Date.now);
@@ -54,7 +55,7 @@ export function DeviceMetrics({ of: { id, reported } }: { of: Device }) {
             title={title}
             icon={Icon}
             percent={latest(reported, metric)}
-            points={pointsOf(steps, metric)}
+            points={withNewest(pointsOf(steps, metric), latest(reported, metric), lastSeenAt)}
           />
         ))}
       </div>
@@ -71,16 +72,25 @@ function latest(reported: Device["reported"], metric: Metric): number | null {
 const pointsOf = (steps: readonly Step[], metric: Metric) =>
   steps.flatMap(({ at, [metric]: values }) => (values ? [{ at, values: [values.mean] }] : []));
 
+type Point = { at: string; values: number[] };
+
+/** The curve ends with the value that is shown as the newest. */
+function withNewest(points: readonly Point[], percent: number | null, at: string | null): readonly Point[] {
+  const last = points.at(-1);
+  if (percent === null || at === null || (last && last.at >= at)) return points;
+  return [...points, { at, values: [percent] }];
+}
+
 type MeterProps = {
   title: string;
   icon: LucideIcon;
   percent: number | null;
-  points: readonly { at: string; values: number[] }[];
+  points: readonly Point[];
 };
 
 function Meter({ title, icon: Icon, percent, points }: MeterProps) {
   const now = percent ?? points.at(-1)?.values[0] ?? 0;
-  const tone: Tone = now >= fullPercent ? "bad" : now >= highPercent ? "warn" : "run";
+  const tone = now >= fullPercent ? "bad" : now >= highPercent ? "warn" : "run";
   return (
     <div className={styles.meter}>
       <WithHead
@@ -89,7 +99,7 @@ function Meter({ title, icon: Icon, percent, points }: MeterProps) {
             <Icon size={15} aria-hidden />
             <h3>{title}</h3>
             <b className={styles.now} data-tone={tone}>
-              {Math.round(now)} %
+              {Math.round(now)} %<small>{tone === "run" ? " now" : ` now, ${fullness[tone]}`}</small>
             </b>
             {tools}
           </header>

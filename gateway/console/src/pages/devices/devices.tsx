@@ -82,7 +82,7 @@ export function Devices() {
       bulk={(devices, clear) => <BulkDevices devices={devices} onDone={clear} />}
       bulkAll={(matching, clear) => <BulkAll matching={matching} onDone={clear} />}
       columns={columns({ me, orgId, change, isEverywhere })}
-      about={narrowing.some((name) => filters[name]) ? null : <Online orgId={orgId} />}
+      about={narrowing.some((name) => filters[name]) ? null : <InShort orgId={orgId} />}
       actions={
         <Link {...to("/devices/add", { orgId })} className="button" data-weight="primary">
           <Plus size={15} aria-hidden />
@@ -101,15 +101,30 @@ export function Devices() {
   );
 }
 
-/** How many of them are connected now. */
-function Online({ orgId }: { orgId: string | undefined }) {
-  const { data } = useGet(
-    "/api/v1/devices/summary",
-    { params: { query: orgId ? { orgId } : {} } },
+/** How many of them are connected now, and how many need a look; each number leads to them. */
+function InShort({ orgId }: { orgId: string | undefined }) {
+  const owner = orgId ? { orgId } : {};
+  const { data } = useGet("/api/v1/devices/summary", { params: { query: owner } }, { everyMs: 120_000 });
+  const updateState = "behind";
+  const behind = useGet(
+    "/api/v1/devices",
+    { params: { query: { ...owner, updateState, limit: "1" } } },
     { everyMs: 120_000 },
   );
-  const online = data?.byStatus.find(({ status }) => status === "online");
-  return online ? <span className="number">· {online.count.toLocaleString()} online</span> : null;
+  const count = (status: string) => data?.byStatus.find((each) => each.status === status)?.count ?? 0;
+  const parts = [
+    [count("online"), "online", { status: "online" }],
+    [count("offline"), "offline", { status: "offline" }],
+    [count("quarantined"), "to approve", { status: "quarantined" }],
+    [behind.data?.pagination.total ?? 0, updateState, { updateState }],
+  ] as const;
+  return parts
+    .filter(([number]) => number > 0)
+    .map(([number, what, filter]) => (
+      <span key={what} className="number">
+        · <Link {...to("/devices", { orgId, ...filter })}>{`${number.toLocaleString()} ${what}`}</Link>
+      </span>
+    ));
 }
 
 function columns({
@@ -178,7 +193,6 @@ function columns({
       as: "none",
       cell: ({ labels }) => <LabelList of={labels} />,
     },
-    nextColumn(me, deviceOperations, ({ hostname }) => hostname),
     {
       id: "seen",
       title: "Last seen",
@@ -188,6 +202,7 @@ function columns({
       as: "end",
       cell: ({ lastSeenAt }) => <Time at={lastSeenAt} />,
     },
+    nextColumn(me, deviceOperations, ({ hostname }) => hostname),
   ];
 }
 

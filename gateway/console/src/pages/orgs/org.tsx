@@ -1,5 +1,3 @@
-import { Link } from "@tanstack/react-router";
-import { Fragment } from "react";
 import { useGet } from "../../api/queries.ts";
 import { HeadOperations } from "../../operations/operation-buttons.tsx";
 import { organizationOperations } from "../../operations/organizations.tsx";
@@ -17,17 +15,6 @@ import { useRecordId } from "../../parts/use-filters.ts";
 import { OrganizationSites } from "./org-sites.tsx";
 import { OrganizationUpdates } from "./org-updates.tsx";
 
-/** Lists that can be narrowed to an organization. */
-const theirs = [
-  ["/devices", "Devices"],
-  ["/sites", "Sites"],
-  ["/people", "People"],
-  ["/keys", "Keys"],
-  ["/webhooks", "Webhooks"],
-  ["/audit", "Audit"],
-  ["/settings/sso", "Single sign-on"],
-] as const;
-
 /** One organization: a customer with all that is theirs. */
 export function OrganizationPage() {
   const id = useRecordId("/orgs/$id");
@@ -37,13 +24,12 @@ export function OrganizationPage() {
   const summary = useGet("/api/v1/devices/summary", { params: { query: { orgId: id } } }, { enabled: maySeeDevices });
   if (!org.data) return <RecordState title="Organization" of={org} />;
   const { data } = org;
-  const search = { orgId: id };
   const date = (at: string | null) => (at === null ? null : <Instant at={at} />);
   return (
     <>
       <PageTitle
         title={data.name}
-        status={data.status}
+        status={data.status === "active" ? undefined : data.status}
         actions={<HeadOperations of={data} operations={organizationOperations} name={data.name} />}
       />
       <OutageNote of={{ orgId: id }} summary={summary.data} />
@@ -61,6 +47,7 @@ export function OrganizationPage() {
             <Section title="Facts">
               <Facts
                 of={[
+                  ["Status", data.status],
                   ["Slug", data.slug],
                   ["Type", data.type],
                   ["Devices at most", data.maxDevices?.toLocaleString() ?? "unlimited"],
@@ -70,16 +57,6 @@ export function OrganizationPage() {
                   ["Id", <LongCode key="id" of={id} what="id" />],
                 ]}
               />
-              <p>
-                {theirs.map(([to, name], at) => (
-                  <Fragment key={to}>
-                    {at > 0 ? " · " : null}
-                    <Link to={to} search={search}>
-                      {name}
-                    </Link>
-                  </Fragment>
-                ))}
-              </p>
             </Section>
             {maySeeDevices ? <OrganizationSites id={id} /> : null}
           </>

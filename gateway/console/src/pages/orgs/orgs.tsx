@@ -1,3 +1,4 @@
+import type { ItemOf } from "@muster/client";
 import { Link } from "@tanstack/react-router";
 import { anywhere } from "../../operations/chosen.tsx";
 import { newOrganization } from "../../operations/new-organization.tsx";
@@ -6,10 +7,12 @@ import { organizationOperations } from "../../operations/organizations.tsx";
 import { toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
 import { useMe, useWhyNot } from "../../parts/me.tsx";
-import { byOutage, ownerDeviceColumns, troubleFirst } from "../../parts/owner-columns.tsx";
+import { byOutage, offlineStep, ownerDeviceColumns, troubleFirst } from "../../parts/owner-columns.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { statusColumn } from "../../parts/status-column.tsx";
 import { Time } from "../../parts/time.tsx";
+
+const itself = ({ id }: ItemOf<"/api/v1/orgs/organizations">) => ({ orgId: id });
 
 /** The organizations that the user may see, those with the largest share of offline devices first. */
 export function Organizations() {
@@ -35,7 +38,7 @@ export function Organizations() {
           cell: ({ id, name }) => <Link {...toRecord("/orgs/$id", { id }, { orgId: id })}>{name}</Link>,
         },
         statusColumn(),
-        ...(maySeeDevices ? ownerDeviceColumns(({ id }: { id: string }) => ({ orgId: id })) : []),
+        ...(maySeeDevices ? ownerDeviceColumns(itself) : []),
         {
           id: "slug",
           title: "Slug",
@@ -61,6 +64,7 @@ export function Organizations() {
           cell: ({ maxDevices }) => maxDevices?.toLocaleString() ?? "unlimited",
         },
         { id: "made", title: "Created", width: "9rem", as: "none", cell: ({ createdAt }) => <Time at={createdAt} /> },
+        ...(maySeeDevices ? [offlineStep(itself)] : []),
         actionsColumn(organizationOperations, ({ name }) => name),
       ]}
       empty={

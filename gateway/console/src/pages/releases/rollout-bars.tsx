@@ -3,7 +3,7 @@ import type { BodyOf } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
 import { NameOf } from "../../parts/name-of.tsx";
 import { counted } from "../../rules/counted.ts";
-import { haltingFailures } from "../../rules/halting-failures.ts";
+import { haltingFailures, toleratedFailures } from "../../rules/halting-failures.ts";
 import { type Limit, limitOf, limitsByWave, type Wave, waveWords } from "../../rules/waves.ts";
 import styles from "./rollout.module.css";
 
@@ -48,39 +48,40 @@ function WaveTrack({ of: { devices, succeeded, failed, inFlight } }: { of: Wave 
 
 type FailureBarsProps = { rollout: Rollout; waves: readonly Wave[] };
 
-/** Failures by what they concern, each against its limit; the line is where it halts, for as many as have answered. */
+/** Failures by what they concern, each against its limit: a full bar halts, for as many as have answered. */
 export function FailureBars({ rollout, waves }: FailureBarsProps) {
   const parts = rollout.haltedParts.map(({ platform, orgId, failed, succeeded }) => {
     const ended = failed + succeeded;
     const limit = haltingFailures(rollout, ended);
     return { key: `part ${platform ?? orgId}`, name: platform ?? nameOf(orgId), failed, ended, limit };
   });
+  const all = limitOf(rollout);
+  // A wave that alone has answered is all devices.
+  const byWave = limitsByWave(rollout, waves).filter(({ ended }) => ended < all.ended);
   const rows: (Limit & { key: string; name: ReactNode })[] = [
-    { key: "all", name: "All devices", ...limitOf(rollout) },
-    ...limitsByWave(rollout, waves).map((wave) => ({ key: `wave ${wave.name}`, ...wave })),
+    { key: "all", name: "All devices", ...all },
+    ...byWave.map((wave) => ({ key: `wave ${wave.name}`, ...wave })),
     ...parts,
   ];
   return (
     <Section title="Failures against the limit">
       <ul className={styles.limits}>
-        {rows.map(({ key, name, failed, ended, limit }) => {
-          const scale = Math.max(limit * 3, failed, 1);
-          return (
-            <li key={key}>
-              <span>{name}</span>
-              <span className={styles.limit} aria-hidden>
-                <i data-tone={failed >= limit ? "bad" : "good"} style={share(failed, scale)} />
-                <em style={share(limit, scale)} />
-              </span>
-              <span className="soft number">
-                {failed.toLocaleString()} of {ended.toLocaleString()}
-                <span className="visually-hidden">, halts at {limit.toLocaleString()}</span>
-              </span>
-            </li>
-          );
-        })}
+        {rows.map(({ key, name, failed, limit }) => (
+          <li key={key}>
+            <span>{name}</span>
+            <span className={styles.limit} aria-hidden>
+              <i data-tone={failed * 2 >= limit ? "bad" : "good"} style={share(Math.min(failed, limit), limit)} />
+            </span>
+            <span className="soft number">
+              {failed.toLocaleString()} failed, halts at {limit.toLocaleString()}
+            </span>
+          </li>
+        ))}
       </ul>
-      <p className="soft">The line is where it halts, for as many as have answered.</p>
+      <p className="soft">
+        Of {counted(all.ended, "answers")}, so many failures are more than {rollout.haltPercent} % explains by chance;
+        more than {toleratedFailures(rollout, all.ended).toLocaleString()} always halt it.
+      </p>
     </Section>
   );
 }

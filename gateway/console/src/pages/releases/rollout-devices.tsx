@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { useState } from "react";
+import type { RefObject } from "react";
 import { useList } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
 import { toRecord } from "../../parts/links.ts";
@@ -14,9 +14,16 @@ import { reasonSentence } from "../../rules/reason-sentences.ts";
 
 const states = ["failed", "offered", "returned", "succeeded", "cancelled", "deferred"] as const;
 
+type RolloutDevicesProps = {
+  id: string;
+  state: string;
+  setState(state: string): void;
+  /** The choice of the state, for what leads to it. */
+  focused: RefObject<HTMLSelectElement | null>;
+};
+
 /** The devices that were offered the version, by what happened. */
-export function RolloutDevices({ id }: { id: string }) {
-  const [state, setState] = useState("");
+export function RolloutDevices({ id, state, setState, focused }: RolloutDevicesProps) {
   const list = useList(
     "/api/v1/agent-versions/rollouts/{id}/devices",
     { params: { path: { id }, query: { state } } },
@@ -28,7 +35,7 @@ export function RolloutDevices({ id }: { id: string }) {
       action={
         <label>
           State{" "}
-          <select value={state} onChange={(event) => setState(event.target.value)}>
+          <select ref={focused} value={state} onChange={(event) => setState(event.target.value)}>
             <option value="">any</option>
             <Options of={states} />
           </select>

@@ -1,16 +1,20 @@
-import { CircleAlert } from "lucide-react";
+import { useRef, useState } from "react";
 import { type BodyOf, useGet } from "../../api/queries.ts";
-import { HeadOperations } from "../../operations/operation-buttons.tsx";
-import { rolloutOperations } from "../../operations/rollouts.tsx";
+import { HeadOperations, NextStep } from "../../operations/operation-buttons.tsx";
+import { offeredFor } from "../../operations/record-operation.ts";
+import { rolloutOperations, wayBack } from "../../operations/rollouts.tsx";
 import { Chart } from "../../parts/chart.tsx";
 import { Facts, Section } from "../../parts/facts.tsx";
+import { useMe } from "../../parts/me.tsx";
 import { NameOf } from "../../parts/name-of.tsx";
+import { Notice } from "../../parts/notice.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
 import { Sentence } from "../../parts/sentence.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
 import { wavesOf } from "../../rules/waves.ts";
+import { whyNot } from "../../rules/why-not.ts";
 import styles from "./rollout.module.css";
 import { FailureBars, Waves } from "./rollout-bars.tsx";
 import { RolloutDevices } from "./rollout-devices.tsx";
@@ -24,6 +28,12 @@ export function RolloutPage() {
   const id = useRecordId("/releases/rollouts/$id");
   const params = { path: { id } };
   const progress = useGet("/api/v1/agent-versions/rollouts/{id}/progress", { params }, { everyMs: 5_000 });
+  const [state, setState] = useState("");
+  const devices = useRef<HTMLSelectElement>(null);
+  const showFailed = () => {
+    setState("failed");
+    devices.current?.focus();
+  };
   if (!progress.data) return <RecordState title="Rollout" of={progress} />;
   const { rollout, buckets, expectedEnd } = progress.data;
   const name = `${rollout.component} ${rollout.version}`;
@@ -47,7 +57,7 @@ export function RolloutPage() {
         }
         actions={<HeadOperations of={rollout} operations={rolloutOperations} name={name} />}
       />
-      <Halts of={rollout} />
+      <Halts of={rollout} showFailed={showFailed} />
       <div className={styles.sides}>
         <Waves waves={waves} successPercent={rollout.waveSuccessPercent} />
         <FailureBars rollout={rollout} waves={waves} />
@@ -73,43 +83,58 @@ export function RolloutPage() {
         </Section>
         <RolloutFacts of={rollout} />
       </div>
-      <RolloutDevices id={id} />
+      <RolloutDevices id={id} state={state} setState={setState} focused={devices} />
     </>
   );
 }
 
-/** Where it halted, and why. */
-function Halts({ of: { state, reason: newest, haltedParts } }: { of: Rollout }) {
+type HaltsProps = { of: Rollout; showFailed(): void };
+
+/** Where it halted, and why, with the ways on from there. */
+function Halts({ of: rollout, showFailed }: HaltsProps) {
+  const { state, reason: newest, haltedParts } = rollout;
+  const me = useMe();
   // While parts alone are halted, the newest reason is that of one of them.
   const reason = state === "halted" || haltedParts.length === 0 ? newest : null;
   if (!reason && haltedParts.length === 0) return null;
+  const steps = (
+    <>
+      <button type="button" onClick={showFailed}>
+        See failed devices
+      </button>
+      {offeredFor([wayBack], rollout)
+        .filter(({ needs }) => whyNot(me, needs) === null)
+        .map((operation) => (
+          <NextStep key={operation.id} of={rollout} operation={operation} name={`from ${rollout.version}`} />
+        ))}
+    </>
+  );
   return (
-    <ul className={styles.halts} aria-label="Where it is halted">
+    <>
       {reason ? (
-        <li>
-          <CircleAlert size={17} aria-hidden />
-          <p>
-            <b>Halted.</b>{" "}
-            <span className="soft">
-              <Sentence of={reason} />
-            </span>
-          </p>
-        </li>
+        <Notice tone="bad" title="Halted." action={steps}>
+          <span className="soft">
+            <Sentence of={reason} />
+          </span>
+        </Notice>
       ) : null}
-      {haltedParts.map(({ kind, orgId, platform, reason: why, haltedAt }) => (
-        <li key={`${kind} ${orgId} ${platform}`}>
-          <CircleAlert size={17} aria-hidden />
-          <p>
-            <b>
+      {haltedParts.map(({ kind, orgId, platform, reason: why, haltedAt }, at) => (
+        <Notice
+          key={`${kind} ${orgId} ${platform}`}
+          tone="bad"
+          title={
+            <>
               {platform ?? (orgId ? <NameOf id={orgId} /> : "A part")} was halted <Time at={haltedAt} />.
-            </b>{" "}
-            <span className="soft">
-              <Sentence of={why} />
-            </span>
-          </p>
-        </li>
+            </>
+          }
+          action={reason || at > 0 ? null : steps}
+        >
+          <span className="soft">
+            <Sentence of={why} />
+          </span>
+        </Notice>
       ))}
-    </ul>
+    </>
   );
 }
 
@@ -125,7 +150,6 @@ const RolloutFacts = ({ of: rollout }: { of: Rollout }) => (
             ? rollout.failed.toLocaleString()
             : `${rollout.failed.toLocaleString()} (${rollout.failuresBeforeResume.toLocaleString()} no longer count)`,
         ],
-        ["Halts after", `${rollout.haltAfterFailures.toLocaleString()} failures, or ${rollout.haltPercent} %`],
         ["Offers left now", rollout.budget.toLocaleString()],
       ]}
     />

@@ -1,3 +1,4 @@
+import type { ItemOf } from "@muster/client";
 import { Link } from "@tanstack/react-router";
 import { newSite } from "../../operations/new-site.tsx";
 import { actionsColumn, OperationButton } from "../../operations/operation-buttons.tsx";
@@ -7,10 +8,12 @@ import { toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
 import { useMe, useWhyNot } from "../../parts/me.tsx";
 import { organizationColumn } from "../../parts/name-of.tsx";
-import { byOutage, ownerDeviceColumns, troubleFirst } from "../../parts/owner-columns.tsx";
+import { byOutage, offlineStep, ownerDeviceColumns, troubleFirst } from "../../parts/owner-columns.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
+
+const itself = ({ id, orgId }: ItemOf<"/api/v1/orgs/sites">) => ({ orgId, siteId: id });
 
 /** The sites of the organizations that the user may see, those with the largest share of offline devices first. */
 export function Sites() {
@@ -37,10 +40,15 @@ export function Sites() {
           cell: ({ id, name }) => <Link {...toRecord("/sites/$id", { id }, { orgId })}>{name}</Link>,
         },
         ...(chosenOrgId === undefined ? [organizationColumn] : []),
-        ...(maySeeDevices
-          ? ownerDeviceColumns(({ id, orgId: owner }: { id: string; orgId: string }) => ({ orgId: owner, siteId: id }))
-          : []),
-        { id: "zone", title: "Time zone", width: "10rem", as: "note", cell: ({ timezone }) => timezone },
+        ...(maySeeDevices ? ownerDeviceColumns(itself) : []),
+        {
+          id: "zone",
+          title: "Time zone",
+          width: "10rem",
+          as: "note",
+          said: ({ timezone }) => timezone,
+          cell: ({ timezone }) => timezone,
+        },
         {
           id: "labels",
           title: "Labels",
@@ -58,6 +66,7 @@ export function Sites() {
           isExtra: true,
           cell: ({ createdAt }) => <Time at={createdAt} />,
         },
+        ...(maySeeDevices ? [offlineStep(itself)] : []),
         actionsColumn(siteOperations, ({ name }) => name),
       ]}
       empty={

@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { useState } from "react";
+import { type RefObject, useState } from "react";
 import { useGet, useList } from "../../api/queries.ts";
 import { DeliveriesTable } from "../../parts/delivery-tables.tsx";
 import { Controls, Section } from "../../parts/facts.tsx";
@@ -13,13 +13,21 @@ import { isSubscribed } from "../../rules/subscribed.ts";
 const states = ["pending", "retrying", "delivered", "failed"] as const;
 const answers = ["2xx", "3xx", "4xx", "5xx", "none"] as const;
 
+type DeliveriesProps = {
+  id: string;
+  subscribed: readonly string[];
+  status: string;
+  setStatus(status: string): void;
+  /** The choice of the status, for what leads to it. */
+  focused: RefObject<HTMLSelectElement | null>;
+};
+
 /** What was sent through a webhook, newest first. */
-export function Deliveries({ id, subscribed }: { id: string; subscribed: readonly string[] }) {
+export function Deliveries({ id, subscribed, status, setStatus, focused }: DeliveriesProps) {
   const types = useGet("/api/v1/webhooks/event-types");
   const eventTypes = types.data?.data.map(({ type }) => type) ?? [];
   const own = subscribed.filter((each) => each.startsWith("custom.") && !each.endsWith("*"));
   const events = [...eventTypes.filter((type) => isSubscribed(subscribed, type)), ...own, "webhook.test"];
-  const [status, setStatus] = useState("");
   const [answer, setAnswer] = useState("");
   const [event, setEvent] = useState("");
   const list = useList(
@@ -49,7 +57,7 @@ export function Deliveries({ id, subscribed }: { id: string; subscribed: readonl
           </label>
           <label>
             Status{" "}
-            <select value={status} onChange={({ target }) => setStatus(target.value)}>
+            <select ref={focused} value={status} onChange={({ target }) => setStatus(target.value)}>
               <option value="">all</option>
               <Options of={states} />
             </select>

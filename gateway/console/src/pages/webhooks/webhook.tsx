@@ -1,4 +1,4 @@
-import { CircleAlert } from "lucide-react";
+import { useRef, useState } from "react";
 import { type BodyOf, useGet } from "../../api/queries.ts";
 import { HeadOperations } from "../../operations/operation-buttons.tsx";
 import { webhookOperations } from "../../operations/webhooks.tsx";
@@ -12,10 +12,7 @@ import { retriesText } from "../../parts/retry-schedule.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
-import { WebhookCause } from "../../parts/webhook-cause.tsx";
-import { WebhookWarnings } from "../../parts/webhook-warnings.tsx";
 import { hostOf } from "../../rules/attention.ts";
-import { counted } from "../../rules/counted.ts";
 import { waiting } from "../../rules/failure-sentence.ts";
 import { shownHealth } from "../../rules/health.ts";
 import { signedText } from "../../rules/signed-text.ts";
@@ -26,6 +23,7 @@ import { EventExamples } from "./event-examples.tsx";
 import { LatencyChart } from "./latency-chart.tsx";
 import { Replays } from "./replays.tsx";
 import styles from "./webhook.module.css";
+import { WebhookNotices } from "./webhook-notices.tsx";
 
 type Webhook = BodyOf<"/api/v1/webhooks/{id}">;
 
@@ -34,6 +32,12 @@ export function WebhookPage() {
   const id = useRecordId("/webhooks/$id");
   const webhook = useGet("/api/v1/webhooks/{id}", { params: { path: { id } } }, { everyMs: 5_000 });
   const mayReadDeliveries = useWhyNot("GET /api/v1/webhooks/{id}/deliveries") === null;
+  const [status, setStatus] = useState("");
+  const deliveries = useRef<HTMLSelectElement>(null);
+  const showDeliveries = (wanted: string) => {
+    setStatus(wanted);
+    deliveries.current?.focus();
+  };
   if (!webhook.data) return <RecordState title="Webhook" of={webhook} />;
   const { data } = webhook;
   const { word, tone } = shownHealth(data);
@@ -56,8 +60,7 @@ export function WebhookPage() {
         }
         actions={<HeadOperations of={data} operations={webhookOperations} name={data.name} />}
       />
-      {tone === "bad" ? <WhyItFails of={data} /> : null}
-      <WebhookWarnings of={data} />
+      <WebhookNotices of={data} showDeliveries={mayReadDeliveries ? showDeliveries : null} />
       {mayReadDeliveries ? (
         <div className={styles.sides}>
           <DeliveryChart id={id} />
@@ -67,33 +70,13 @@ export function WebhookPage() {
       <Endpoint of={data} />
       {mayReadDeliveries ? (
         <>
-          <Deliveries id={id} subscribed={data.events} />
+          <Deliveries id={id} subscribed={data.events} status={status} setStatus={setStatus} focused={deliveries} />
           <DeadLetters id={id} orgId={data.orgId} />
         </>
       ) : null}
       <Replays of={data} />
       <EventExamples subscribed={data.events} />
     </>
-  );
-}
-
-/** Why its deliveries fail, and since when, before all else. */
-function WhyItFails({ of: webhook }: { of: Webhook }) {
-  const { health, deliveryStats: stats } = webhook;
-  const waits = stats.pending + stats.retrying;
-  return (
-    <p role="note" className={styles.why}>
-      <CircleAlert size={17} aria-hidden />
-      <span>
-        <b>Deliveries fail.</b>{" "}
-        <span className="soft">
-          <WebhookCause of={webhook} />
-          {waits > 0 ? ` ${counted(waits, "deliveries")} wait${waits === 1 ? "s" : ""}` : ""}
-          {waits > 0 && health.oldestDueSeconds > 0 ? `, the oldest for ${waiting(health.oldestDueSeconds)}` : ""}
-          {waits > 0 ? "." : ""}
-        </span>
-      </span>
-    </p>
   );
 }
 
@@ -106,16 +89,16 @@ function Endpoint({ of: data }: { of: Webhook }) {
           ["Address", <Address key="url" of={data.url} />],
           ["Health", <Status key="health" of={health.status} />],
           ["Circuit breaker", <Status key="breaker" of={health.breaker} />],
-          ["Failures in a row", String(health.consecutiveFailures)],
+          ["Attempts failed", `${health.consecutiveFailures.toLocaleString()} in a row`],
           ["Last success", <Time key="good" at={health.lastSuccessAt} />],
           ["Last failure", <Time key="bad" at={health.lastFailureAt} />],
           [
             "Oldest due",
             health.oldestDueSeconds === 0 ? "nothing is due" : `waits for ${waiting(health.oldestDueSeconds)}`,
           ],
-          ["Delivered", stats.delivered.toLocaleString()],
-          ["Waiting", (stats.pending + stats.retrying).toLocaleString()],
-          ["Failed permanently", stats.failed.toLocaleString()],
+          ["Deliveries done", stats.delivered.toLocaleString()],
+          ["Deliveries due", (stats.pending + stats.retrying).toLocaleString()],
+          ["Deliveries failed", stats.failed.toLocaleString()],
           ["Signed", signedText(data)],
           ["Order", data.ordered ? "one at a time" : "as they come"],
           ["Retries", retriesText(data.retrySchedule)],

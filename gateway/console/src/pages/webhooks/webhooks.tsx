@@ -89,15 +89,15 @@ const columns = (me: Me, orgId: string | undefined, isEverywhere: boolean): Colu
   { id: "url", title: "Address", as: isEverywhere ? "note" : "plain", isExtra: true, cell: ({ url }) => url },
   {
     id: "good",
-    title: "Delivered",
-    width: "7rem",
+    title: "Deliveries done",
+    width: "9rem",
     isMinor: true,
     cell: ({ successCount }) => successCount.toLocaleString(),
   },
   {
     id: "bad",
-    title: "Failed",
-    width: "6rem",
+    title: "Deliveries failed",
+    width: "9rem",
     isMinor: true,
     cell: (webhook) => (
       <span className={isFailing(webhook) && webhook.failureCount > 0 ? "bad" : undefined}>
