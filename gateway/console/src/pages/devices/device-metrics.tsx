@@ -30,7 +30,7 @@ const [highPercent, fullPercent] = [80, 95];
 const fullness = { warn: "high", bad: "nearly full" } as const;
 
 /** How busy the machine was, and what its agent last reported; nothing for an agent that reports no load. */
-export function DeviceMetrics({ of: { id, reported, lastSeenAt } }: { of: Device }) {
+export function DeviceMetrics({ of: { id, reported, lastSeenAt, status } }: { of: Device }) {
   const [hours, setHours] = useState<string>("168");
   // One moment for as long as a span is shown: another one each time would be another request each time.
   const [openedMs] = useState(Date.now);
@@ -55,6 +55,7 @@ export function DeviceMetrics({ of: { id, reported, lastSeenAt } }: { of: Device
             title={title}
             icon={Icon}
             percent={latest(reported, metric)}
+            when={status === "offline" ? "when last seen" : "now"}
             points={withNewest(pointsOf(steps, metric), latest(reported, metric), lastSeenAt)}
           />
         ))}
@@ -85,10 +86,12 @@ type MeterProps = {
   title: string;
   icon: LucideIcon;
   percent: number | null;
+  /** Of which time the percentage is. */
+  when: string;
   points: readonly Point[];
 };
 
-function Meter({ title, icon: Icon, percent, points }: MeterProps) {
+function Meter({ title, icon: Icon, percent, when, points }: MeterProps) {
   const now = percent ?? points.at(-1)?.values[0] ?? 0;
   const tone = now >= fullPercent ? "bad" : now >= highPercent ? "warn" : "run";
   return (
@@ -99,7 +102,7 @@ function Meter({ title, icon: Icon, percent, points }: MeterProps) {
             <Icon size={15} aria-hidden />
             <h3>{title}</h3>
             <b className={styles.now} data-tone={tone}>
-              {Math.round(now)} %<small>{tone === "run" ? " now" : ` now, ${fullness[tone]}`}</small>
+              {Math.round(now)} %<small>{tone === "run" ? ` ${when}` : ` ${when}, ${fullness[tone]}`}</small>
             </b>
             {tools}
           </header>
