@@ -82,8 +82,8 @@ inChromium("views of lists in the console", (visit) => {
     const beat = { agentVersion: "1.4.2", metrics };
     expect((await agent.api.call("POST", `/agents/${agent.deviceId}/heartbeat`, beat)).status).toBe(200);
     await visitor.signIn(admin, `/devices/${agent.deviceId}`, admin.recoveryCodes[0]);
-    await page.getByText("12 %", { exact: true }).waitFor();
-    await page.getByText("96 %", { exact: true }).waitFor();
+    await page.getByText("12 % now", { exact: true }).waitFor();
+    await page.getByText("96 % now, nearly full", { exact: true }).waitFor();
     await page.getByRole("note").getByText("Its disk is full to 96 %.").waitFor();
     await page.getByRole("button", { name: "24 h" }).click();
     await page.getByRole("button", { name: "24 h", pressed: true }).waitFor();
