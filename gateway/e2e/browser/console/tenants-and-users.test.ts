@@ -54,7 +54,7 @@ inChromium("the console's pages of tenants and users", (visit) => {
     });
     await page.getByRole("heading", { level: 1, name: /Acme/ }).waitFor();
     await visitor.expectAccessible();
-    await page.getByRole("link", { name: "Sites", exact: true }).first().click();
+    await page.getByRole("link", { name: "All sites" }).click();
     await page.getByText("No site yet.").waitFor();
     await inDialog(visitor, { open: "New site", send: "Create" }, async (dialog) => {
       await dialog.getByLabel("Name").fill("Lisbon");
