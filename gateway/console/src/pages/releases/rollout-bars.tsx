@@ -79,8 +79,8 @@ export function FailureBars({ rollout, waves }: FailureBarsProps) {
         ))}
       </ul>
       <p className="soft">
-        Of {counted(all.ended, "answers")}, so many failures are more than {rollout.haltPercent} % explains by chance;
-        more than {toleratedFailures(rollout, all.ended).toLocaleString()} always halt it.
+        For {counted(all.ended, "answers")} so far: it halts where failures are more than {rollout.haltPercent} % explains
+        by chance, at the latest above {toleratedFailures(rollout, all.ended).toLocaleString()}.
       </p>
     </Section>
   );
