@@ -79,8 +79,8 @@ export function FailureBars({ rollout, waves }: FailureBarsProps) {
         ))}
       </ul>
       <p className="soft">
-        For {counted(all.ended, "answers")} so far: it halts where failures are more than {rollout.haltPercent} % explains
-        by chance, at the latest above {toleratedFailures(rollout, all.ended).toLocaleString()}.
+        For {counted(all.ended, "answers")} so far: it halts where failures are more than {rollout.haltPercent} %
+        explains by chance, at the latest above {toleratedFailures(rollout, all.ended).toLocaleString()}.
       </p>
     </Section>
   );
