@@ -34,7 +34,7 @@ export type Column<Row> = {
    * holds of all rows, unless the user chose the columns.
    */
   isUsual?(row: Row): boolean;
-  /** What it says in this row. It is left out while that is the same in several rows, unless the user chose the columns. */
+  /** What it says in this row: the same in several rows leaves it out, unless the user chose the columns. */
   said?(row: Row): string;
   /** Aligned at the end of the cell: numbers and times. */
   isEnd?: true;

@@ -106,7 +106,7 @@ function InShort({ orgId }: { orgId: string | undefined }) {
   const owner = orgId ? { orgId } : {};
   const { data } = useGet("/api/v1/devices/summary", { params: { query: owner } }, { everyMs: 120_000 });
   const updateState = "behind";
-  const behind = useGet(
+  const older = useGet(
     "/api/v1/devices",
     { params: { query: { ...owner, updateState, limit: "1" } } },
     { everyMs: 120_000 },
@@ -116,7 +116,7 @@ function InShort({ orgId }: { orgId: string | undefined }) {
     [count("online"), "online", { status: "online" }],
     [count("offline"), "offline", { status: "offline" }],
     [count("quarantined"), "to approve", { status: "quarantined" }],
-    [behind.data?.pagination.total ?? 0, updateState, { updateState }],
+    [older.data?.pagination.total ?? 0, updateState, { updateState }],
   ] as const;
   return parts
     .filter(([number]) => number > 0)

@@ -21,7 +21,7 @@ export function WebhookNotices({ of: webhook, showDeliveries }: WebhookNoticesPr
   const me = useMe();
   const { health, deliveryStats: stats, warnings } = webhook;
   const waits = stats.pending + stats.retrying;
-  const told = stats.failed > 0 ? "failed" : "retrying";
+  const wanted = stats.failed > 0 ? "failed" : "retrying";
   return (
     <>
       {shownHealth(webhook).tone === "bad" ? (
@@ -30,8 +30,8 @@ export function WebhookNotices({ of: webhook, showDeliveries }: WebhookNoticesPr
           title="Deliveries fail."
           action={
             showDeliveries ? (
-              <button type="button" onClick={() => showDeliveries(told)}>
-                See {told} deliveries
+              <button type="button" onClick={() => showDeliveries(wanted)}>
+                See {wanted} deliveries
               </button>
             ) : null
           }
