@@ -28,6 +28,7 @@ const ownConditions: Record<string, string[]> = {
     "roles_change",
     "roles_read",
     "roles_remove",
+    "sign_in_policies_inherited",
     "sso_identities_own",
     "user_organizations_tenant",
   ],

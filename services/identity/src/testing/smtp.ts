@@ -45,10 +45,14 @@ export async function startSmtp() {
   };
 }
 
-/** The plain-text part as people read it (RFC 2045, quoted-printable or as it stands). */
+/** The plain-text part as people read it (RFC 2046, RFC 2045: quoted-printable or as it stands). */
 function decoded(raw: string): string {
-  const [, part = raw] = /Content-Type: text\/plain[\s\S]*?\r\n\r\n([\s\S]*?)\r\n--/.exec(raw) ?? [];
+  const [, boundary = ""] = /boundary="?([^"\r\n;]+)/.exec(raw) ?? [];
+  // By the whole boundary: a text may have a line that begins with two hyphens.
+  const parts = boundary === "" ? [raw] : raw.split(`\r\n--${boundary}`);
+  const part = parts.find((each) => each.includes("Content-Type: text/plain")) ?? raw;
   return part
+    .slice(part.indexOf("\r\n\r\n") + 4)
     .replace(/=\r\n/g, "")
     .replace(/=([0-9A-F]{2})/g, (_all, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 }
