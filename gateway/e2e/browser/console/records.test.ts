@@ -66,7 +66,9 @@ inChromium("records in the console", (visit) => {
 
       await asDatabaseOwner(cluster, "UPDATE tenancy.devices SET status = 'offline' WHERE id = $1", [agent.deviceId]);
       await visitor.open(`/devices/${agent.deviceId}`, /first/);
-      await page.getByRole("tab", { name: "Logs" }).click();
+      await page.getByRole("tab", { name: "Overview" }).focus();
+      await page.keyboard.press("ArrowRight");
+      await page.keyboard.press("Enter");
       const messages = page.getByRole("cell", { name: /the disk is full|checked/ });
       await page.getByRole("cell", { name: "checked", exact: true }).waitFor();
       expect(await messages.count()).toBe(2);

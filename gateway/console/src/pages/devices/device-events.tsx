@@ -13,7 +13,7 @@ const levels = ["critical", "error", "warning", "info"] as const;
 const categories = ["security", "hardware", "application", "system"] as const;
 
 /** Stored events of the device's own logs, newest first. */
-export function DeviceEvents({ id }: { id: string }) {
+export default function DeviceEvents({ id }: { id: string }) {
   const isHidden = useWhyNot("GET /api/v1/devices/{id}/eventlogs") !== null;
   const [level, setLevel] = useState("");
   const [category, setCategory] = useState("");

@@ -11,7 +11,7 @@ import { Instant } from "../../parts/time.tsx";
 const levels = ["error", "warn", "info", "debug"] as const;
 
 /** Stored logs of the device's agent, newest first. */
-export function DeviceLogs({ id }: { id: string }) {
+export default function DeviceLogs({ id }: { id: string }) {
   const isHidden = useWhyNot("GET /api/v1/devices/{id}/diagnostic-logs") !== null;
   const [level, setLevel] = useState("");
   const [search, setSearch] = useState("");

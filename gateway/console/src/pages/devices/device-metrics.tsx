@@ -30,7 +30,7 @@ const [highPercent, fullPercent] = [80, 95];
 const fullness = { warn: "high", bad: "nearly full" } as const;
 
 /** How busy the machine was, and what its agent last reported; nothing for an agent that reports no load. */
-export function DeviceMetrics({ of: { id, reported, lastSeenAt, status } }: { of: Device }) {
+export default function DeviceMetrics({ of: { id, reported, lastSeenAt, status } }: { of: Device }) {
   const [hours, setHours] = useState<string>("168");
   // One moment for as long as a span is shown: another one each time would be another request each time.
   const [openedMs] = useState(Date.now);

@@ -1,18 +1,20 @@
-import type { ReactNode } from "react";
+import { lazy, type ReactNode, Suspense } from "react";
 import { type BodyOf, useList } from "../../api/queries.ts";
 import { Facts, Section } from "../../parts/facts.tsx";
 import { LongCode } from "../../parts/long-text.tsx";
 import { useWhyNot } from "../../parts/me.tsx";
 import { NameOf } from "../../parts/name-of.tsx";
 import { Sides } from "../../parts/sides.tsx";
+import { Loading } from "../../parts/states.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
 import { systemName } from "../../rules/system-name.ts";
 import styles from "./device.module.css";
 import { DeviceAttention } from "./device-attention.tsx";
-import { DeviceTimeline } from "./device-history.tsx";
-import { DeviceMetrics } from "./device-metrics.tsx";
+import { DeviceTimeline } from "./device-timeline.tsx";
 import { DeviceUpdates } from "./device-updates.tsx";
 import { GroupLinks, SiteLink } from "./site-and-group-links.tsx";
+
+const DeviceMetrics = lazy(() => import("./device-metrics.tsx"));
 
 type Device = BodyOf<"/api/v1/devices/{id}">;
 
@@ -22,7 +24,9 @@ export function DeviceOverview({ of, open }: { of: Device; open(tab: "logs" | "u
   return (
     <div className={styles.overview}>
       <DeviceAttention of={of} onUpdates={() => open("updates")} />
-      <DeviceMetrics of={of} />
+      <Suspense fallback={<Loading what="Loading its load" />}>
+        <DeviceMetrics of={of} />
+      </Suspense>
       <Sides
         main={
           <>

@@ -1,6 +1,7 @@
+import { Tabs } from "@base-ui/react/tabs";
 import { Link } from "@tanstack/react-router";
 import { Terminal } from "lucide-react";
-import { type ReactNode, useEffect } from "react";
+import { lazy, type ReactNode, Suspense, useEffect } from "react";
 import { useDeviceChanges } from "../../api/changes.ts";
 import { type BodyOf, useGet } from "../../api/queries.ts";
 import { deviceOperations } from "../../operations/devices.tsx";
@@ -14,15 +15,16 @@ import { Notice } from "../../parts/notice.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { noteDevice } from "../../parts/recent-devices.ts";
 import { RecordState } from "../../parts/record-state.tsx";
-import { TabPanels } from "../../parts/tab-panels.tsx";
+import styles from "../../parts/tabs.module.css";
 import { Time } from "../../parts/time.tsx";
 import { useFilters, useRecordId } from "../../parts/use-filters.ts";
 import { systemName } from "../../rules/system-name.ts";
-import { DeviceEvents } from "./device-events.tsx";
-import { DeviceHistory } from "./device-history.tsx";
-import { DeviceLogs } from "./device-logs.tsx";
 import { DeviceOverview } from "./device-overview.tsx";
 import { DeviceUpdates } from "./device-updates.tsx";
+
+const DeviceEvents = lazy(() => import("./device-events.tsx"));
+const DeviceHistory = lazy(() => import("./device-history.tsx"));
+const DeviceLogs = lazy(() => import("./device-logs.tsx"));
 
 /** One device: how it is, its logs and events, its updates and its history. */
 export function DevicePage() {
@@ -98,7 +100,6 @@ function DeviceLine({ of: { orgId, siteId, os, arch, lastSeenAt, labels } }: { o
 }
 
 type TabName = "overview" | "logs" | "events" | "updates" | "history";
-type Part = readonly [name: TabName, title: string, isShown: boolean, content: () => ReactNode];
 
 /** The parts of the page, in its address, so that each can be linked. */
 function DeviceTabs({ of }: { of: Device }) {
@@ -108,29 +109,32 @@ function DeviceTabs({ of }: { of: Device }) {
   const mayReadEvents = useWhyNot("GET /api/v1/devices/{id}/eventlogs") === null;
   const mayReadUpdates = useWhyNot("GET /api/v1/devices/{id}/update-decision") === null;
   const mayReadAudit = useWhyNot("GET /api/v1/audit-logs/logs") === null;
-  const overview: Part = [
-    "overview",
-    "Overview",
-    true,
-    () => <DeviceOverview of={of} open={(name) => change({ tab: name })} />,
-  ];
-  const all: readonly Part[] = [
-    overview,
+  const all: readonly (readonly [name: TabName, title: string, isShown: boolean, content: () => ReactNode])[] = [
+    ["overview", "Overview", true, () => <DeviceOverview of={of} open={(name) => change({ tab: name })} />],
     ["logs", "Logs", mayReadLogs, () => <DeviceLogs id={id} />],
     ["events", "Events", mayReadEvents, () => <DeviceEvents id={id} />],
     ["updates", "Updates", mayReadUpdates, () => <DeviceUpdates id={id} />],
     ["history", "History", mayReadAudit, () => <DeviceHistory id={id} orgId={orgId} />],
   ];
   const shown = all.filter(([, , isShown]) => isShown);
-  const [open, , , content] = shown.find(([name]) => name === tab) ?? overview;
+  const [open = "overview"] = shown.find(([name]) => name === tab) ?? [];
   return (
-    <TabPanels
-      label="Parts of this page"
-      tabs={shown.map(([name, title]) => [name, title])}
-      open={open}
-      onOpen={(name) => change({ tab: name === "overview" ? undefined : name })}
+    <Tabs.Root
+      value={open}
+      onValueChange={(value: TabName) => change({ tab: value === "overview" ? undefined : value })}
     >
-      {content()}
-    </TabPanels>
+      <Tabs.List className={styles.tabs} aria-label="Parts of this page">
+        {shown.map(([name, title]) => (
+          <Tabs.Tab key={name} value={name}>
+            {title}
+          </Tabs.Tab>
+        ))}
+      </Tabs.List>
+      {shown.map(([name, , , content]) => (
+        <Tabs.Panel key={name} value={name}>
+          <Suspense>{content()}</Suspense>
+        </Tabs.Panel>
+      ))}
+    </Tabs.Root>
   );
 }
