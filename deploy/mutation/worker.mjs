@@ -16,7 +16,9 @@ export class Worker {
   #child = null;
 
   constructor(env) {
-    this.#env = { ...process.env, ...env, TEST_TOGETHER: "1" };
+    // Whatever part of the tests it is started from, it runs every file.
+    const { TEST_PART: _part, ...own } = process.env;
+    this.#env = { ...own, ...env, TEST_TOGETHER: "1" };
   }
 
   /**
