@@ -119,6 +119,8 @@ function secretsIn(value: unknown, name = ""): { name: string; value: string }[]
     return Object.entries(value).flatMap(([field, each]) => secretsIn(each, field));
   }
   if (typeof value !== "string" || value.length < 8 || publicFields.test(name)) return [];
+  // One character over and over is a length: the same text goes into every field.
+  if (new Set(value).size === 1) return [];
   const isSecret = secretFields.test(name) || secretLooks.some((look) => look.test(value));
   if (isSecret || (name === "code" && exchangeCode.test(value))) return [{ name, value }];
   if (!urlFields.test(name) || !URL.canParse(value)) return [];
