@@ -30,5 +30,5 @@ export default {
   // Two use four fifths of two processors, three all of them and 7 GB with the clusters of the end-to-end suites.
   maxWorkers: part !== "first" && process.availableMemory() > 10 * 2 ** 30 ? 3 : 2,
   // A worker that holds as much after a file is started anew.
-  workerIdleMemoryLimit: part === "first" ? "500MB" : "900MB",
+  workerIdleMemoryLimit: part === "first" ? "400MB" : "900MB",
 };
