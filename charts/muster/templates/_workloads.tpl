@@ -85,6 +85,8 @@ webhook-sender:
 agent-release:
   service: agent-release
   role: muster_agent_release_app
+  # A batch of heartbeats is decided on in one call, whose rows a smaller one collects over and over.
+  young: 16
   calls: [identity, tenancy]
   bus: true
   internet: true

@@ -24,14 +24,16 @@ import {
  */
 export const semiSpaceMb = 4;
 /**
- * What serves most requests keeps V8's own choice: 4 cost a sixth of a read (docs/performance/memory.md). Audit's
- * batches live longer than V8 expects of young objects: a tenth of what sealing costs (docs/decisions/0046).
+ * What serves most requests keeps V8's own choice: 4 cost a sixth of a read and two thirds of the decisions that
+ * agent-release makes a second (docs/performance/memory.md). Audit's batches live longer than V8 expects of young
+ * objects: a tenth of what sealing costs (docs/decisions/0046).
  */
 const ownSemiSpaceMb: Partial<Record<ProgramName, number>> = {
   gateway: 16,
   identity: 16,
   tenancy: 16,
   "webhook-dispatcher": 16,
+  "agent-release": 16,
   audit: 64,
 };
 
