@@ -17,8 +17,6 @@ type ListHeadProps = {
   isEstimate?: boolean;
   /** What the rows are, after their number. */
   noun: string;
-  /** More about them, after their number. */
-  about?: ReactNode;
   /** Of the API, for the copied curl. */
   path: string;
   /** Milliseconds since 1970 of the last answer; 0 for none. */
@@ -39,7 +37,6 @@ export function ListHead(props: ListHeadProps) {
     total,
     isEstimate = false,
     noun,
-    about,
     path,
     asOf,
     onRefresh,
@@ -62,12 +59,7 @@ export function ListHead(props: ListHeadProps) {
     <>
       <PageTitle
         title={title}
-        sub={
-          <>
-            <span className="number">{countText(total, noun, isEstimate)}</span>
-            {about}
-          </>
-        }
+        sub={<span className="number">{countText(total, noun, isEstimate)}</span>}
         actions={
           <>
             <div className={styles.tools}>

@@ -58,8 +58,8 @@ type ListPageProps<P extends ListPath> = {
   groupOf?(row: ItemOf<P>, sort: string | undefined): string | null;
   /** What the rows are, after their number; without it, the title. */
   noun?: string;
-  /** More about the rows, after their number. */
-  about?: ReactNode;
+  /** Parts of the list with their numbers, between the filters and the rows. */
+  segments?: ReactNode;
 };
 
 /** A title as it stands within a line: an abbreviation keeps its capitals. */
@@ -78,7 +78,7 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
     bulk,
     bulkAll,
     noun = nounOf(title),
-    about,
+    segments,
     hasTimeRange = false,
     defaults,
     controls,
@@ -129,7 +129,6 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
           total={count.total}
           isEstimate={count.isEstimate}
           noun={noun}
-          about={about}
           path={path}
           asOf={list.asOf}
           onRefresh={() => showNewest()}
@@ -143,6 +142,7 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
           {hasTimeRange ? <TimeRange /> : null}
           {controls}
         </FilterBar>
+        {segments}
       </div>
       {areColumnsOpen ? (
         <ColumnsDialog

@@ -1,3 +1,4 @@
+import { stateWord } from "../rules/state-word.ts";
 import type { Tone } from "../rules/tone.ts";
 import styles from "./status.module.css";
 
@@ -40,9 +41,9 @@ const tones: Readonly<Record<string, Tone | undefined>> = Object.fromEntries(
 /** The tone of a state of the API; the quiet one for those that need nothing. */
 export const toneOf = (state: string): Tone => tones[state] ?? "off";
 
-/** A state as a word; the colour only repeats it. `as` is the word where the API's name is none. */
+/** A state as a word; the colour only repeats it. `as` is another word than the usual one of the state. */
 export const Status = ({ of, as, tone }: { of: string; as?: string; tone?: Tone }) => (
   <span className={styles.status} data-tone={tone ?? toneOf(of)}>
-    {as ?? of}
+    {as ?? stateWord(of)}
   </span>
 );

@@ -49,9 +49,9 @@ export type Column<Row> = {
 };
 
 /**
- * Parts of a phone's card: beside the name `state`, the `next` step and `menu`; in the second line `plain` and, at
- * its end, `end`; below the `cause` of a failure or a `bar`, as wide as the card; at last in small letters `note`, and
- * `fact` with its title. `none` is left to the record's page.
+ * Parts of a phone's card: beside the name `state` and `menu`; in the second line `plain` and, at its end, `end`; below
+ * the `cause` of a failure or a `bar`, as wide as the card; at last in small letters `note`, and `fact` with its title,
+ * and at the card's end the `next` step. `none` is left to the record's page.
  */
 type CardPart = "state" | "menu" | "plain" | "end" | "cause" | "bar" | "note" | "fact" | "next" | "none";
 

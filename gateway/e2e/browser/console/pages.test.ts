@@ -141,6 +141,12 @@ inChromium("the console's pages", (visit) => {
       const admin = await signedInAs(cluster, "org-admin", { orgId });
       await visitor.signIn(admin, "/devices");
       await page.getByRole("link", { name: "db-01" }).waitFor();
+      const segments = page.getByRole("group", { name: "Parts of the fleet" });
+      await segments.getByRole("button", { name: "All in use 3", pressed: true }).waitFor();
+      await visitor.expectAccessibleAtBothWidths();
+      await segments.getByRole("button").nth(1).click();
+      await page.waitForURL(/status=(online|offline)$/);
+      await segments.getByRole("button", { name: "All in use" }).click();
       await visitor.expectAccessible();
       await page.keyboard.press("/");
       await page.keyboard.type("web");

@@ -17,31 +17,23 @@ import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
+import { chosenSegment } from "../../rules/fleet-segments.ts";
 import { fleetStatuses } from "../../rules/fleet-size.ts";
+import { stateWord } from "../../rules/state-word.ts";
 import { systemName } from "../../rules/system-name.ts";
 import type { Me } from "../../rules/why-not.ts";
 import { BulkAll } from "./bulk-all.tsx";
 import { BulkDevices } from "./bulk-devices.tsx";
+import { DeviceSegments } from "./device-segments.tsx";
 
 const statuses = [
-  ...asOptions([...fleetStatuses, "decommissioned"]),
-  ["offline,quarantined", "offline or quarantined"],
+  ...[...fleetStatuses, "decommissioned"].map((status) => [status, stateWord(status)] as const),
+  ["offline,quarantined", "offline or to approve"],
   [[...fleetStatuses, "decommissioned"].join(","), "any, decommissioned, too"],
 ] as const;
 
-/** Filters that leave some of an organization's devices out. */
-const narrowing = [
-  "siteId",
-  "groupId",
-  "status",
-  "os",
-  "agentVersion",
-  "label",
-  "seenBefore",
-  "enrollmentKeyId",
-  "updateState",
-  "search",
-] as const;
+/** Filters that leave some of the devices out that the segments count. */
+const narrowing = ["os", "agentVersion", "label", "seenBefore", "enrollmentKeyId", "search"] as const;
 
 /** The fleet that the user may see, newest first; a search finds decommissioned devices, too. */
 export function Devices() {
@@ -61,7 +53,7 @@ export function Devices() {
       title="Devices"
       section="devices"
       path="/api/v1/devices"
-      filters={["orgId", ...narrowing, "sort"]}
+      filters={["orgId", "siteId", "groupId", "status", "updateState", ...narrowing, "sort"]}
       text={{ name: "search", label: "Name, serial, address, customer" }}
       choices={[
         { name: "status", label: "Status", none: filters.search ? "any" : "in use", options: statuses },
@@ -74,7 +66,8 @@ export function Devices() {
         label: "Label",
         seenBefore: "Not seen since",
         enrollmentKeyId: "Enrollment key",
-        updateState: "Updates",
+        // A segment is marked, and needs no chip that says it again.
+        ...(chosenSegment(filters) === null ? { updateState: "Updates" } : {}),
         ...(siteNames.size > 0 ? {} : { siteId: "Site" }),
       }}
       defaults={filters.search ? {} : { status: fleetStatuses.join(",") }}
@@ -82,7 +75,7 @@ export function Devices() {
       bulk={(devices, clear) => <BulkDevices devices={devices} onDone={clear} />}
       bulkAll={(matching, clear) => <BulkAll matching={matching} onDone={clear} />}
       columns={columns({ me, orgId, change, isEverywhere })}
-      about={narrowing.some((name) => filters[name]) ? null : <InShort orgId={orgId} />}
+      segments={<DeviceSegments isNarrowed={narrowing.some((name) => filters[name])} />}
       actions={
         <Link {...to("/devices/add", { orgId })} className="button" data-weight="primary">
           <Plus size={15} aria-hidden />
@@ -99,32 +92,6 @@ export function Devices() {
       }
     />
   );
-}
-
-/** How many of them are connected now, and how many need a look; each number leads to them. */
-function InShort({ orgId }: { orgId: string | undefined }) {
-  const owner = orgId ? { orgId } : {};
-  const { data } = useGet("/api/v1/devices/summary", { params: { query: owner } }, { everyMs: 120_000 });
-  const updateState = "behind";
-  const older = useGet(
-    "/api/v1/devices",
-    { params: { query: { ...owner, updateState, limit: "1" } } },
-    { everyMs: 120_000 },
-  );
-  const count = (status: string) => data?.byStatus.find((each) => each.status === status)?.count ?? 0;
-  const parts = [
-    [count("online"), "online", { status: "online" }],
-    [count("offline"), "offline", { status: "offline" }],
-    [count("quarantined"), "to approve", { status: "quarantined" }],
-    [older.data?.pagination.total ?? 0, updateState, { updateState }],
-  ] as const;
-  return parts
-    .filter(([number]) => number > 0)
-    .map(([number, what, filter]) => (
-      <span key={what} className="number">
-        · <Link {...to("/devices", { orgId, ...filter })}>{`${number.toLocaleString()} ${what}`}</Link>
-      </span>
-    ));
 }
 
 function columns({
@@ -148,7 +115,7 @@ function columns({
     {
       id: "status",
       title: "Status",
-      width: "10rem",
+      width: "8.5rem",
       as: "state",
       cell: ({ status }) => <Status of={status} />,
     },
@@ -172,7 +139,7 @@ function columns({
     {
       id: "agent",
       title: "Agent",
-      width: "9.5rem",
+      width: "9.75rem",
       isMinor: true,
       cell: (device) => <AgentVersion of={device} onChoose={() => change({ agentVersion: device.agentVersion })} />,
     },
@@ -231,23 +198,27 @@ const AgentVersion = ({ of, onChoose }: { of: ItemOf<"/api/v1/devices">; onChoos
     >
       {of.agentVersion}
     </button>{" "}
-    <UpdateState of={of} />
+    <HowItStands of={of} />
   </>
 );
 
 /** How its versions stand to their targets, where they are not the same; held where its updates are turned off. */
-function UpdateState({ of: { updateState, autoUpdateEnabled } }: { of: ItemOf<"/api/v1/devices"> }) {
+function HowItStands({ of: { updateState, autoUpdateEnabled } }: { of: ItemOf<"/api/v1/devices"> }) {
   if (updateState === null || updateState === "current") return null;
   const isHeld = updateState !== "ahead" && !autoUpdateEnabled;
   const state = isHeld ? "held" : updateState;
   return (
-    <span className={state === "failed" ? "bad" : isHeld ? "warn" : "soft"} data-tip={tipOf(state)}>
-      {state}
+    <span data-tip={tipOf(state)}>
+      <Status of={state} tone={toneOf(state)} />
     </span>
   );
 }
 
-function tipOf(state: "held" | NonNullable<ItemOf<"/api/v1/devices">["updateState"]>): string {
+type UpdateState = "held" | NonNullable<ItemOf<"/api/v1/devices">["updateState"]>;
+
+const toneOf = (state: UpdateState) => (state === "failed" ? "bad" : state === "behind" ? "warn" : "off");
+
+function tipOf(state: UpdateState): string {
   switch (state) {
     case "held":
       return "Its updates are turned off";

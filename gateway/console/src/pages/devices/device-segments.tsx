@@ -1,0 +1,44 @@
+import { useGet } from "../../api/queries.ts";
+import { Segments } from "../../parts/segments.tsx";
+import { useFilters } from "../../parts/use-filters.ts";
+import { chosenSegment, fleetSegments } from "../../rules/fleet-segments.ts";
+import { fleetStatuses } from "../../rules/fleet-size.ts";
+
+const everyMs = 120_000;
+
+type DeviceSegmentsProps = {
+  /** Whether filters beside the segments narrow the list: the counts, which are the whole fleet's, would be wrong. */
+  isNarrowed: boolean;
+};
+
+/** How many devices are in which state; each narrows the list to them and keeps its other filters. */
+export function DeviceSegments({ isNarrowed }: DeviceSegmentsProps) {
+  const [filters, change] = useFilters();
+  const { orgId, siteId, groupId } = filters;
+  const owner = { ...(orgId ? { orgId } : {}), ...(siteId ? { siteId } : {}), ...(groupId ? { groupId } : {}) };
+  const { data } = useGet("/api/v1/devices/summary", { params: { query: owner } }, { everyMs });
+  const query = { ...owner, status: fleetStatuses.join(","), limit: "1" };
+  const behind = useGet("/api/v1/devices", { params: { query: { ...query, updateState: "behind" } } }, { everyMs });
+  const failed = useGet("/api/v1/devices", { params: { query: { ...query, updateState: "failed" } } }, { everyMs });
+  if (!data) return null;
+  const segments = fleetSegments(
+    {
+      byStatus: data.byStatus,
+      behind: behind.data?.pagination.total ?? 0,
+      failed: failed.data?.pagination.total ?? 0,
+    },
+    filters,
+  );
+  if (segments.length === 0) return null;
+  return (
+    <Segments
+      label="Parts of the fleet"
+      of={segments.map((segment) => ({ ...segment, count: isNarrowed ? null : segment.count }))}
+      chosen={chosenSegment(filters)}
+      choose={(key) => {
+        const filter = segments.find((segment) => segment.key === key)?.filter;
+        change({ status: filter?.status, updateState: filter?.updateState });
+      }}
+    />
+  );
+}

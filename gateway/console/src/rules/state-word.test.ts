@@ -1,0 +1,6 @@
+import { expect, it } from "@jest/globals";
+import { stateWord } from "./state-word.ts";
+
+it("says what a device that is quarantined waits for, and every other state by its name", () => {
+  expect(["quarantined", "offline"].map(stateWord)).toEqual(["to approve", "offline"]);
+});

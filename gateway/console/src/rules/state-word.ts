@@ -1,0 +1,5 @@
+/** States that the console calls by what they wait for, not by the API's name. */
+const words: ReadonlyMap<string, string> = new Map([["quarantined", "to approve"]]);
+
+/** A state of the API as the console says it, everywhere. */
+export const stateWord = (state: string): string => words.get(state) ?? state;
