@@ -13,7 +13,24 @@ const others =
     "|",
   );
 const towns = ["Stockholm", "Oslo", "Vienna", "Lyon", "Dublin", "Austin", "Turin", "Ghent"];
-const zones = { Osaka: "Asia/Tokyo", Nagoya: "Asia/Tokyo", Tokyo: "Asia/Tokyo", Sydney: "Australia/Sydney" };
+const zones = Object.fromEntries(
+  [
+    ["Asia/Tokyo", "Osaka", "Nagoya", "Tokyo"],
+    ["Australia/Sydney", "Sydney"],
+    ["America/New_York", "New York", "Boston"],
+    ["America/Chicago", "Austin"],
+    ["Europe/London", "London"],
+    ["Europe/Paris", "Paris", "Lyon"],
+    ["Europe/Lisbon", "Lisbon", "Porto"],
+    ["Europe/Madrid", "Madrid"],
+    ["Europe/Stockholm", "Stockholm"],
+    ["Europe/Oslo", "Oslo"],
+    ["Europe/Vienna", "Vienna"],
+    ["Europe/Dublin", "Dublin"],
+    ["Europe/Rome", "Turin"],
+    ["Europe/Brussels", "Ghent"],
+  ].flatMap(([zone, ...cities]) => cities.map((city) => [city, zone])),
+);
 const kinds = [
   ["pos", "linux", 5],
   ["srv", "linux", 2],

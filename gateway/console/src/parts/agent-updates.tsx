@@ -75,24 +75,26 @@ export function AgentUpdates({ of: updates, why, save }: AgentUpdatesProps) {
         </p>
       }
     >
-      <form className={forms.form} onSubmit={send}>
+      <form className={forms.form} data-size="wide" onSubmit={send}>
         {write.failure && !write.isAtFields ? <FailureState failure={write.failure} /> : null}
-        <fieldset className={forms.plain} disabled={why !== null}>
-          <Pin name="agentTarget" label="Agent" of={fields.agentTarget} versions={available.agent} {...write} />
-          <Pin
-            name="watchdogTarget"
-            label="Watchdog"
-            of={fields.watchdogTarget}
-            versions={available.watchdog}
-            {...write}
-          />
-          <Field label="Policy" hint={inForce(fields.updatePolicy)} errors={write.errorsOf("updatePolicy")}>
-            <select name="updatePolicy" defaultValue={fields.updatePolicy.value ?? ""}>
-              <option value="">inherited</option>
-              <option value="automatic">automatic</option>
-              <option value="manual">manual: only when someone asks</option>
-            </select>
-          </Field>
+        <fieldset className={forms.plain} data-size="wide" disabled={why !== null}>
+          <div className={forms.thirds}>
+            <Pin name="agentTarget" label="Agent" of={fields.agentTarget} versions={available.agent} {...write} />
+            <Pin
+              name="watchdogTarget"
+              label="Watchdog"
+              of={fields.watchdogTarget}
+              versions={available.watchdog}
+              {...write}
+            />
+            <Field label="Policy" hint={inForce(fields.updatePolicy)} errors={write.errorsOf("updatePolicy")}>
+              <select name="updatePolicy" defaultValue={fields.updatePolicy.value ?? ""}>
+                <option value="">inherited</option>
+                <option value="automatic">automatic</option>
+                <option value="manual">manual: only when someone asks</option>
+              </select>
+            </Field>
+          </div>
           <Window of={fields} errorsOf={write.errorsOf} />
           <WayBack of={updates} errorsOf={write.errorsOf} />
         </fieldset>
@@ -141,7 +143,7 @@ const Pin = ({ name, label, of, versions, errorsOf }: PinProps) => (
 function Window({ of: fields, errorsOf }: { of: Updates["fields"]; errorsOf: ErrorsOf }) {
   return (
     <>
-      <fieldset className={forms.choices}>
+      <fieldset className={forms.days}>
         <legend>Maintenance window</legend>
         {days.map((day) => (
           <label key={day}>
@@ -156,7 +158,7 @@ function Window({ of: fields, errorsOf }: { of: Updates["fields"]; errorsOf: Err
         ))}
       </fieldset>
       <p className="soft">{errorsOf("windowDays")?.join(" ") ?? inForce(fields.windowDays)}</p>
-      <div className={forms.columns}>
+      <div className={forms.thirds}>
         <Field label="From" hint={inForce(fields.windowStart)} errors={errorsOf("windowStart")}>
           <input name="windowStart" type="time" defaultValue={fields.windowStart.value ?? ""} />
         </Field>

@@ -1,8 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import type { CSSProperties } from "react";
 import type { BodyOf } from "../api/queries.ts";
-import { connectedOf } from "../rules/connected.ts";
-import type { Tone } from "../rules/tone.ts";
 import { Section } from "./facts.tsx";
 import styles from "./fleet.module.css";
 import { FleetHistory } from "./fleet-history.tsx";
@@ -15,7 +13,7 @@ const shown = [
   ["quarantined", "To approve", "warn", "wait for a decision"],
 ] as const;
 
-/** How many devices are in which state, each a link to them. */
+/** How many devices are in which state, each a link to them, in the colour that the state has in every list. */
 export function Fleet({
   orgId,
   siteId,
@@ -33,12 +31,6 @@ export function Fleet({
   const of = (status: string) => summary?.byStatus.find((each) => each.status === status);
   const all = shown.reduce((sum, [status]) => sum + (of(status)?.count ?? 0), 0);
   const count = (status: string) => of(status)?.count ?? 0;
-  const { tone: outage } = connectedOf({
-    online: count("online"),
-    updating: count("updating"),
-    offline: count("offline"),
-  });
-  const toneOf = (status: string, tone: Tone) => (status === "offline" && outage ? outage : tone);
   const share = (count: number) => `${((count / all) * 100).toLocaleString("en", { maximumFractionDigits: 1 })} %`;
   return (
     <Section title={title} action={<Link {...to("/devices", { orgId, siteId })}>All devices</Link>}>
@@ -46,7 +38,7 @@ export function Fleet({
         {shown.map(([status, name, tone, what]) => {
           const { count = 0, isEstimate = false } = of(status) ?? {};
           return (
-            <li key={status} data-tone={toneOf(status, tone)}>
+            <li key={status} data-tone={tone}>
               <Link {...to("/devices", { status, orgId, siteId })}>
                 <span>{name}</span>
                 <b className="number">{summary ? `${isEstimate ? "about " : ""}${count.toLocaleString()}` : "…"}</b>
@@ -61,7 +53,7 @@ export function Fleet({
           {shown
             .filter(([status]) => count(status) > 0)
             .map(([status, , tone]) => (
-              <i key={status} data-tone={toneOf(status, tone)} style={{ "--share": count(status) } as CSSProperties} />
+              <i key={status} data-tone={tone} style={{ "--share": count(status) } as CSSProperties} />
             ))}
         </div>
       ) : null}

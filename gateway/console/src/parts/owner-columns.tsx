@@ -1,5 +1,7 @@
 import { Link } from "@tanstack/react-router";
+import { Fragment } from "react";
 import { connectedOf, type DeviceCounts, outageOf } from "../rules/connected.ts";
+import { ownerNeeds } from "../rules/owner-needs.ts";
 import { CountedDevices } from "./device-counts.tsx";
 import { to } from "./links.ts";
 import { Status } from "./status.tsx";
@@ -22,18 +24,18 @@ export function ownerDeviceColumns<R extends Owner>(of: OwnerOf<R>): Column<R>[]
     {
       id: "trouble",
       title: "Needs a look",
-      width: "11rem",
+      width: "13.5rem",
       as: "state",
-      isUsual: ({ deviceCounts }) => !deviceCounts?.quarantined,
-      cell: (row) => {
-        const quarantined = row.deviceCounts?.quarantined ?? 0;
-        if (quarantined === 0) return null;
-        return (
-          <Link {...to("/devices", { ...of(row), status: "quarantined" })}>
-            <Status of="quarantined" as={`${quarantined.toLocaleString()} to approve`} />
-          </Link>
-        );
-      },
+      isUsual: ({ deviceCounts }) => ownerNeeds(deviceCounts).length === 0,
+      cell: (row) =>
+        ownerNeeds(row.deviceCounts).map(({ status, words, tone }, at) => (
+          <Fragment key={status}>
+            {at > 0 ? " " : null}
+            <Link {...to("/devices", { ...of(row), status })}>
+              <Status of={status} as={words} tone={tone} />
+            </Link>
+          </Fragment>
+        )),
     },
     {
       id: "devices",

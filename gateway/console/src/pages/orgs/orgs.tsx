@@ -63,7 +63,15 @@ export function Organizations() {
           isUsual: ({ maxDevices }) => maxDevices === null,
           cell: ({ maxDevices }) => maxDevices?.toLocaleString() ?? "unlimited",
         },
-        { id: "made", title: "Created", width: "9rem", as: "none", cell: ({ createdAt }) => <Time at={createdAt} /> },
+        {
+          id: "made",
+          title: "Created",
+          width: "9rem",
+          as: "none",
+          // A fact of the organization's page.
+          isUsual: () => true,
+          cell: ({ createdAt }) => <Time at={createdAt} />,
+        },
         ...(maySeeDevices ? [offlineStep(itself)] : []),
         actionsColumn(organizationOperations, ({ name }) => name),
       ]}

@@ -46,6 +46,7 @@ export function Sites() {
           title: "Time zone",
           width: "10rem",
           as: "note",
+          isExtra: true,
           said: ({ timezone }) => timezone,
           cell: ({ timezone }) => timezone,
         },
@@ -63,7 +64,8 @@ export function Sites() {
           title: "Created",
           width: "9rem",
           as: "fact",
-          isExtra: true,
+          // A fact of the site's page.
+          isUsual: () => true,
           cell: ({ createdAt }) => <Time at={createdAt} />,
         },
         ...(maySeeDevices ? [offlineStep(itself)] : []),
