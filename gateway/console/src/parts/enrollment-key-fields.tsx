@@ -8,11 +8,11 @@ import { NamedOptions } from "./options.tsx";
 type Wanted = NonNullable<paths["/api/v1/enrollment-keys"]["post"]["requestBody"]>["content"]["application/json"];
 type Reinstall = NonNullable<Wanted["reinstall"]>;
 
-/** What happens to a machine that enrolls again while its device is offline. */
+/** What to do with a machine that enrolls again while its device is offline. */
 export const reinstalls: Readonly<Record<Reinstall, string>> = {
-  quarantine: "waits for approval",
-  replace: "replaces its old device",
-  new: "becomes a new device",
+  quarantine: "hold for approval",
+  replace: "take over the old record",
+  new: "add as a new device",
 };
 const isReinstall = (text: string): text is Reinstall => Object.hasOwn(reinstalls, text);
 
@@ -50,8 +50,8 @@ export function EnrollmentKeyFields({ orgId, name, maxUsage = 1, errorsOf }: Enr
       </Field>
       <LifeField errors={errorsOf("expiresAt")} />
       <Field
-        label="A machine that was installed anew"
-        hint="It has the hardware id of a device that is offline."
+        label="Reinstalled machines"
+        hint="Machines with the hardware id of a device that is offline."
         errors={errorsOf("reinstall")}
       >
         <select name="reinstall">

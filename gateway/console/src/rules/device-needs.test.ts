@@ -9,6 +9,10 @@ const device = (change: object = {}) => ({
 });
 const decision = (rule: string, change: object = {}) =>
   ({ component: "agent", current: "2.4.3", target: "2.5.0", rule, detail: "Because", ...change }) as never;
+const rollout = (change: object) => ({
+  ...{ id: "r", component: "agent", version: "2.5.0", state: "halted", reason: "4 failures", haltedParts: [] },
+  ...change,
+});
 const titles = (of: ReturnType<typeof deviceNeeds>) => of.map(({ tone, title }) => `${tone}: ${title}`);
 
 describe("a device", () => {
@@ -23,6 +27,17 @@ describe("a device", () => {
     ["no_artifact", "bad: The update of the agent to 2.5.0 is blocked."],
   ])("by the rule %s says: %s", (rule, title) => {
     expect(titles(deviceNeeds(device(), [decision(rule)]))).toEqual([title]);
+  });
+
+  it.each([
+    ["the halt of its rollout is not said twice", "The rollout of 2.5.0 is halted", [], ""],
+    ["a halt for its platform is", "The rollout of 2.5.0 is halted for linux/amd64: 3 failed", [], undefined],
+    ["the cause comes from the rollout", "The rollout of 2.5.0 is halted", [rollout({})], "4 failures"],
+    ["but not that of another part", "Why", [rollout({ state: "running", haltedParts: [{}] })], "Why"],
+    ["not from another version's", "The rollout of 2.5.0 is halted", [rollout({ version: "2.4.0" })], ""],
+  ])("while its update is halted: %s", (_name, detail, rollouts, sentence) => {
+    const [need] = deviceNeeds(device(), [decision("halted", { detail })], rollouts);
+    expect(need?.sentence).toBe(sentence ?? detail);
   });
 
   it("says first that it is offline with a full disk, and since when", () => {

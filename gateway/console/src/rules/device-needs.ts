@@ -15,8 +15,38 @@ export type DeviceNeed = { key: string; tone: "bad" | "warn"; title: string; sen
 /** Percentage of the disk from which the machine may stop working. */
 const fullPercent = 95;
 
-/** What stands between a device and being well, the worst first; none for one that is well. */
-export function deviceNeeds(device: Device, decisions: readonly Decision[]): DeviceNeed[] {
+type Rollout = {
+  id: string;
+  component: string;
+  version: string;
+  state: string;
+  reason: string | null;
+  haltedParts: readonly unknown[];
+};
+
+/** The rollout that keeps a program from its target by a halt, which it says the cause of. */
+export const haltOf = <R extends Rollout>(
+  { component, target, rule }: Pick<Decision, "component" | "target" | "rule">,
+  rollouts: readonly R[],
+): R | null =>
+  rule === "halted"
+    ? (rollouts.find(
+        (each) =>
+          each.component === component &&
+          each.version === target &&
+          (each.state === "halted" || each.haltedParts.length > 0),
+      ) ?? null)
+    : null;
+
+/**
+ * What stands between a device and being well, the worst first; none for one that is well. `rollouts` are those that
+ * the user may see.
+ */
+export function deviceNeeds(
+  device: Device,
+  decisions: readonly Decision[],
+  rollouts: readonly Rollout[] = [],
+): DeviceNeed[] {
   const offline: DeviceNeed = {
     key: "offline",
     tone: "bad",
@@ -35,23 +65,34 @@ export function deviceNeeds(device: Device, decisions: readonly Decision[]): Dev
   const needs = [
     ...(device.status === "offline" ? [offline] : []),
     ...(disk >= fullPercent ? [full] : []),
-    ...decisions.flatMap((decision) => updateNeed(decision)),
+    ...decisions.flatMap((decision) => updateNeed(decision, rollouts)),
   ];
   return needs.sort((one, other) => Number(one.tone === "warn") - Number(other.tone === "warn"));
 }
 
+/** Whether more than time keeps a program from its newer target. */
+export function needsLook(decision: Pick<Decision, "current" | "target" | "rule">): boolean {
+  const { of, tone } = decisionState(decision);
+  if (decision.current === null || decision.target === null || decision.current === decision.target) return false;
+  return of === "held" || of === "halted" || tone === "bad";
+}
+
 /** What keeps a program from its newer target, where that is not just a matter of time. */
-function updateNeed(decision: Decision): DeviceNeed[] {
-  const { component, current, target, detail } = decision;
-  const { of, as, tone } = decisionState(decision);
-  if (current === null || target === null || current === target) return [];
-  if (of !== "held" && of !== "halted" && tone !== "bad") return [];
+function updateNeed(decision: Decision, rollouts: readonly Rollout[]): DeviceNeed[] {
+  const { component, target, detail } = decision;
+  const { as, tone } = decisionState(decision);
+  if (!needsLook(decision)) return [];
+  const halt = haltOf(decision, rollouts);
+  // Of a part, the detail says why.
+  const cause = halt?.state === "halted" ? halt.reason : null;
+  // The title has said it.
+  const repeats = detail === `The rollout of ${target} is halted`;
   return [
     {
       key: component,
       tone: tone === "bad" ? "bad" : "warn",
       title: `The update of the ${component} to ${target} is ${as}.`,
-      sentence: detail,
+      sentence: cause ?? (repeats ? "" : detail),
       isUpdate: true,
     },
   ];

@@ -15,7 +15,7 @@ inChromium("enrollment in the console", (visit) => {
     await visitor.follow(page.getByRole("link", { name: "Add devices" }));
     await page.getByLabel("Site").selectOption({ label: "Berlin" });
     await page.getByLabel("Devices that may enroll with it").fill("2");
-    await page.getByLabel("A machine that was installed anew").selectOption("replace");
+    await page.getByLabel("Reinstalled machines").selectOption("replace");
     await visitor.expectAccessibleAtBothWidths();
     await page.getByRole("button", { name: "Create the key" }).click();
     await page.getByText(/^curl -fsSL http:.*\/install\.sh \| sudo sh$/).waitFor();

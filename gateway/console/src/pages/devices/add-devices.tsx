@@ -9,6 +9,7 @@ import { toRecord } from "../../parts/links.ts";
 import { CopyButton } from "../../parts/list-head.tsx";
 import { useMe, useWhyNot } from "../../parts/me.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
+import { Sides } from "../../parts/sides.tsx";
 import { EmptyState, FailureState, NotAllowed } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
@@ -31,12 +32,19 @@ export function AddDevices() {
       {why !== null ? (
         <NotAllowed why={why} />
       ) : made ? (
-        <>
-          <InstallLines of={made} />
-          <Joined of={made} />
-        </>
+        <Sides main={<InstallLines of={made} />} side={<Joined of={made} />} />
       ) : chosenOrgId ? (
-        <KeyForm key={chosenOrgId} orgId={chosenOrgId} onMade={setMade} />
+        <Sides
+          main={<KeyForm key={chosenOrgId} orgId={chosenOrgId} onMade={setMade} />}
+          side={
+            <>
+              <InstallLines of={null} />
+              <Section title="3. Machines that join">
+                <p className="soft">They are listed here as soon as they enroll, each with its state.</p>
+              </Section>
+            </>
+          }
+        />
       ) : (
         <EmptyState title="Choose an organization first.">
           <p>A device belongs to one: choose it at the top of the page.</p>
@@ -58,8 +66,8 @@ function KeyForm({ orgId, onMade }: { orgId: string; onMade(made: Made): void })
     await forget("/api/v1/enrollment-keys");
   }
   return (
-    <Section title="The key that they enroll with">
-      <form className={forms.form} onSubmit={send}>
+    <Section title="1. Create an enrollment key">
+      <form className={forms.form} data-size="wide" onSubmit={send}>
         {write.failure && !write.isAtFields ? <FailureState failure={write.failure} /> : null}
         <EnrollmentKeyFields orgId={orgId} name="Added by hand" maxUsage={5} errorsOf={write.errorsOf} />
         <div>
@@ -72,22 +80,28 @@ function KeyForm({ orgId, onMade }: { orgId: string; onMade(made: Made): void })
   );
 }
 
-/** The lines to paste, by system, and the key that the installer asks for, shown this once. */
-const InstallLines = ({ of: { key } }: { of: Made }) => (
-  <Section title="On each machine">
+/** The lines to paste, by system, and the key that the installer asks for, shown this once; `of` is null before. */
+const InstallLines = ({ of }: { of: Made | null }) => (
+  <Section title="2. Run one line on each machine">
     <dl className={styles.lines}>
       {installLines(location.origin).map(([system, line]) => (
         <div key={system}>
           <dt>{system}</dt>
           <dd>
-            <code>{line}</code> <CopyButton what={`line for ${system}`} text={() => line} />
+            <code>{line}</code> <CopyButton what={`line for ${system}`} text={() => line} isSmall />
           </dd>
         </div>
       ))}
       <div>
         <dt>It asks for the enrollment key, which is shown only once</dt>
         <dd>
-          <code>{key}</code> <CopyButton what="key" text={() => key} />
+          {of ? (
+            <>
+              <code>{of.key}</code> <CopyButton what="key" text={() => of.key} />
+            </>
+          ) : (
+            <span className="soft">It stands here as soon as you have created it.</span>
+          )}
         </dd>
       </div>
     </dl>
@@ -100,7 +114,7 @@ function Joined({ of: { id, maxUsage } }: { of: Made }) {
   const { data, error, refetch } = useGet("/api/v1/devices", { params: { query } }, { everyMs: 2_000 });
   const count = data?.data.length ?? 0;
   return (
-    <Section title="Joined">
+    <Section title="3. Machines that joined">
       {error ? <FailureState failure={error.failure} onRetry={() => void refetch()} /> : null}
       <p role="status">
         {count.toLocaleString()} of {maxUsage?.toLocaleString() ?? "any number"}

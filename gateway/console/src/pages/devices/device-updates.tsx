@@ -9,6 +9,7 @@ import { FailureState, Loading } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
 import { decisionState, dependsOnRollout } from "../../rules/decision-state.ts";
+import { needsLook } from "../../rules/device-needs.ts";
 import { reasonSentence } from "../../rules/reason-sentences.ts";
 import styles from "./device.module.css";
 
@@ -23,15 +24,16 @@ function RolloutsOf({ of }: { of: BodyOf<"/api/v1/devices/{id}/update-decision">
   );
 }
 
-/** Why the device's programs update or do not; with `isShort` without its earlier updates. */
+/**
+ * Why the device's programs update or do not; with `isShort` below what needs a look, which it does not repeat, and
+ * without absent programs and earlier updates.
+ */
 export function DeviceUpdates({ id, isShort = false }: { id: string; isShort?: boolean }) {
   const isHidden = useWhyNot("GET /api/v1/devices/{id}/update-decision") !== null;
   const decision = useGet("/api/v1/devices/{id}/update-decision", { params: { path: { id } } }, { enabled: !isHidden });
   if (isHidden) return null;
   const [first] = decision.data?.components ?? [];
-  // Programs that are not there are one line, not a row each.
   const shown = decision.data?.components.filter(({ rule }) => !isShort || rule !== "not_reported") ?? [];
-  const absent = decision.data?.components.filter((each) => !shown.includes(each)) ?? [];
   return (
     <>
       <Section
@@ -60,18 +62,20 @@ export function DeviceUpdates({ id, isShort = false }: { id: string; isShort?: b
                 <td className="number">{each.current ?? "not reported"}</td>
                 <td className="number">{each.target ?? "none"}</td>
                 <td>
-                  <Status {...decisionState(each)} />{" "}
-                  <span className="soft">
-                    <Sentence of={each.detail} />
-                  </span>{" "}
-                  <RolloutsOf of={each} />
+                  <Status {...decisionState(each)} />
+                  {isShort && needsLook(each) ? null : (
+                    <>
+                      {" "}
+                      <span className="soft">
+                        <Sentence of={each.detail} />
+                      </span>{" "}
+                      <RolloutsOf of={each} />
+                    </>
+                  )}
                 </td>
               </tr>
             ))}
           </PlainTable>
-        ) : null}
-        {absent.length > 0 ? (
-          <p className="soft">Its agent reports no {absent.map(({ component }) => component).join(" and no ")}.</p>
         ) : null}
       </Section>
       {isShort || !decision.data ? null : (

@@ -22,7 +22,7 @@ function useAtFirst(): number {
       phone.addEventListener("change", listener);
       return () => phone.removeEventListener("change", listener);
     },
-    () => (phone.matches ? 2 : 4),
+    () => (phone.matches ? 4 : 8),
   );
 }
 
@@ -73,7 +73,7 @@ export function Needs({ of, unknownKinds, cutKinds, isEverywhere }: NeedsProps) 
                 <Sentence of={sentence} />
               </span>
             </p>
-            <Link to={pathname} search={Object.fromEntries(searchParams)} className="button">
+            <Link to={pathname} search={Object.fromEntries(searchParams)} className="button" data-size="small">
               {verb}
               <span className="visually-hidden"> {title}</span>
             </Link>
