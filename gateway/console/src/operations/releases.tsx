@@ -1,5 +1,5 @@
 import type { ItemOf } from "@muster/client";
-import { PackageCheck, PackageX, Rocket, Trash2 } from "lucide-react";
+import { Laptop, PackageCheck, PackageX, Rocket, Trash2 } from "lucide-react";
 import { api } from "../api/api.ts";
 import { dataOf } from "../api/queries.ts";
 import { to } from "../parts/links.ts";
@@ -38,6 +38,15 @@ export const releaseOperations: readonly Operation<Release>[] = [
       void (await dataOf(api.POST("/api/v1/agent-versions/promote", { body: { component, version } }))),
     done: (release) => `${nameOf(release)} is the fleet's target.`,
     forgets,
+  },
+  {
+    id: "release.devices",
+    verb: "Show its devices",
+    needs: "GET /api/v1/devices",
+    icon: Laptop,
+    isOffered: ({ component }) => component === "agent",
+    leads: ({ version }) => to("/devices", { agentVersion: version }),
+    forgets: [],
   },
   {
     id: "release.yank",

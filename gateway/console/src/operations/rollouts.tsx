@@ -15,9 +15,10 @@ const title = (verb: string) => (rollout: Rollout) => `${verb} the rollout of ${
 const forgets = ["/api/v1/agent-versions"] as const;
 
 /** Devices that run the version go back to an older one. */
-export const wayBack: Operation<Rollout> = {
+export const rollBack: Operation<Rollout> = {
   id: "rollout.back",
-  verb: "Way back",
+  verb: "Roll back to an older version",
+  alsoCalled: ["Downgrade"],
   needs: "POST /api/v1/agent-versions/rollouts",
   icon: Undo2,
   isOffered: ({ allowDowngrade }) => !allowDowngrade,
@@ -97,5 +98,5 @@ export const rolloutOperations: readonly Operation<Rollout>[] = [
     form: ChangeRollout,
     forgets,
   },
-  wayBack,
+  rollBack,
 ];

@@ -1,6 +1,6 @@
 import { expect, it } from "@jest/globals";
 import { isOverThreshold } from "../../../../services/agent-release/src/rules/rollout.ts";
-import { haltingFailures } from "./halting-failures.ts";
+import { haltingFailures, haltSentence, limitBar } from "./halting-failures.ts";
 
 const limits = { haltAfterFailures: 50, haltPercent: 3 };
 
@@ -44,4 +44,23 @@ it("is where agent-release halts, for every number of ended updates", () => {
       }
     }
   }
+});
+
+it.each([
+  [limits, 5, "Halts when clearly more than 3 % of updates fail, or after more than 50 failures."],
+  [
+    { haltAfterFailures: 1, haltPercent: 3 },
+    5,
+    "Halts when clearly more than 3 % of updates fail, or after more than 1 failure.",
+  ],
+  [limits, 10_000, "Halts when clearly more than 3 % of updates fail, or after more than 300 failures."],
+])("the limits %j say of %d updates: %s", (of, ended, sentence) => {
+  expect(haltSentence(of, ended)).toBe(sentence);
+});
+
+it.each([
+  ["below it", { failed: 1, limit: 4 }, { filled: 20, mark: 80 }],
+  ["beyond it", { failed: 4, limit: 2 }, { filled: 80, mark: 40 }],
+])("a bar of failures shows its limit %s", (_name, of, bar) => {
+  expect(limitBar(of)).toEqual(bar);
 });

@@ -40,3 +40,16 @@ function atLeast(failed: number, ended: number, share: number): number {
   }
   return sum;
 }
+
+/** When a rollout of which so many updates have ended halts, in words. */
+export function haltSentence(limits: Limits, ended: number): string {
+  const most = toleratedFailures(limits, ended);
+  const share = `clearly more than ${limits.haltPercent} % of updates fail`;
+  return `Halts when ${share}, or after more than ${most.toLocaleString()} ${most === 1 ? "failure" : "failures"}.`;
+}
+
+/** A bar of failures in percent of its width, with room beyond the limit for those that are more. */
+export function limitBar({ failed, limit }: { failed: number; limit: number }): { filled: number; mark: number } {
+  const whole = Math.max(failed, limit) * 1.25;
+  return { filled: (100 * failed) / whole, mark: (100 * limit) / whole };
+}

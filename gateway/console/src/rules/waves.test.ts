@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { type CountedWave, limitOf, limitsByWave, type Wave, wavesOf, waveWords } from "./waves.ts";
+import { type CountedWave, limitOf, limitsByWave, nextWaveWords, type Wave, wavesOf, waveWords } from "./waves.ts";
 
 const rollout = {
   rings: [{}, {}, {}],
@@ -64,4 +64,14 @@ describe("failures against the limit", () => {
     expect(limitsByWave(rollout, waves)).toEqual([{ name: "Canary", failed: 4, ended: 39, limit: 4 }]);
     expect(limitsByWave(rollout, waves.slice(0, 1))).toEqual([]);
   });
+});
+
+it.each([
+  ["at a share of successes", { state: "running", waveSuccessPercent: 95 }, "the next opens at 95 % success"],
+  ["by hand without one", { state: "running", waveSuccessPercent: null }, "the next opens by hand"],
+  ["not while it is halted", { state: "halted", waveSuccessPercent: 95 }, "no wave opens while it is halted"],
+  ["not after its end", { state: "cancelled", waveSuccessPercent: 95 }, ""],
+] as const)("the next wave opens %s", (_name, rollout, words) => {
+  expect(nextWaveWords(rollout, [{ state: "open" }, { state: "waits" }])).toBe(words);
+  expect(nextWaveWords(rollout, [{ state: "open" }])).toBe("");
 });

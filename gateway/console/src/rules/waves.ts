@@ -56,6 +56,17 @@ export function waveWords({ state, isNewest, inFlight, succeeded, failed }: Wave
   return said.join(", ");
 }
 
+/** When the next wave opens; empty where none is left, or nobody opens one. */
+export function nextWaveWords(
+  { state, waveSuccessPercent }: { state: string; waveSuccessPercent: number | null },
+  waves: readonly Pick<Wave, "state">[],
+): string {
+  if (!waves.some((wave) => wave.state === "waits")) return "";
+  if (state === "halted" || state === "paused") return `no wave opens while it is ${state}`;
+  if (state !== "running") return "";
+  return waveSuccessPercent === null ? "the next opens by hand" : `the next opens at ${waveSuccessPercent} % success`;
+}
+
 /** `limit`: the fewest failures that halt it among as many as have answered. */
 export type Limit = { failed: number; ended: number; limit: number };
 

@@ -74,8 +74,8 @@ inChromium("releases in the console", (visit) => {
       await page.getByText("1 Canary").waitFor();
       await visitor.expectAccessibleAtBothWidths();
 
-      await choose(visitor, `helper ${version}`, "Way back");
-      await page.getByRole("heading", { level: 1, name: "Way back" }).waitFor();
+      await choose(visitor, `helper ${version}`, "Roll back to an older version");
+      await page.getByRole("heading", { level: 1, name: "Roll back" }).waitFor();
       await page.getByLabel("Rollback note").fill("no note");
       await page.getByRole("button", { name: customer }).waitFor();
       await visitor.expectAccessibleAtBothWidths();

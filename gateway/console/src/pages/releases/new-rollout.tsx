@@ -9,7 +9,7 @@ import { type Initial, RolloutForm } from "./rollout-form.tsx";
 type Template = BodyOf<"/api/v1/agent-versions/rollout-templates/{id}">;
 type Rollout = BodyOf<"/api/v1/agent-versions/rollouts/{id}">;
 
-/** Starts a rollout: from a template, or as the way back from another rollout. */
+/** Starts a rollout: from a template, or to roll another one back. */
 export function NewRollout() {
   const why = useWhyNot("POST /api/v1/agent-versions/rollouts");
   const [{ component = "agent", version, templateId = "", backFrom = "" }] = useFilters();
@@ -26,7 +26,7 @@ export function NewRollout() {
   );
   const failed = [template, before].find(({ error }) => error !== null);
   const isLoading = [template, before].some(({ isLoading: isFirst }) => isFirst);
-  const title = backFrom ? "Way back" : "New rollout";
+  const title = backFrom ? "Roll back" : "New rollout";
   return (
     <>
       <PageTitle

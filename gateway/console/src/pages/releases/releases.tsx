@@ -11,7 +11,7 @@ import { newRollout } from "../../operations/settings.tsx";
 import { syncVersion } from "../../operations/sync-version.tsx";
 import { causeColumn } from "../../parts/cause.tsx";
 import { asOptions } from "../../parts/filter-bar.tsx";
-import { toRecord } from "../../parts/links.ts";
+import { to, toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
 import { useMe } from "../../parts/me.tsx";
 import { EmptyState } from "../../parts/states.tsx";
@@ -22,6 +22,8 @@ import { rolloutHealth, tellingRollout } from "../../rules/rollout-health.ts";
 import type { Me } from "../../rules/why-not.ts";
 import { RolloutStatus } from "./rollout-status.tsx";
 
+/** Counts of this age are shown again without another request. */
+const freshMs = 300_000;
 const components = asOptions(["agent", "watchdog", "helper"]);
 
 /** Versions of the programs on devices, newest first. */
@@ -82,15 +84,24 @@ const reviewOf = (rollouts: readonly Rollout[]) =>
       toRecord("/releases/rollouts/$id", { id: rolloutOf(release, rollouts)?.id ?? release.rollout.id }),
   });
 
-const stateOf = ({ promoted, yankedAt }: Release) => {
+function stateOf({ promoted, yankedAt }: Release) {
   if (yankedAt) return <Status of="yanked" />;
-  return promoted ? "promoted" : <span className="soft">registered</span>;
-};
+  return promoted ? (
+    <span data-tip="The version that devices install unless a pin or a rollout gives them another one">
+      <Status of="promoted" tone="good" />
+    </span>
+  ) : (
+    <span className="soft" data-tip="Devices install it by a pin or a rollout alone">
+      not promoted
+    </span>
+  );
+}
 
 const releaseColumns = (me: Me, rollouts: readonly Rollout[]): Column<Release>[] => [
   {
     id: "version",
     title: "Version",
+    width: "9.5rem",
     cell: (release) => (
       <Link {...toRecord("/releases/rollouts/$id", { id: rolloutOf(release, rollouts)?.id ?? release.rollout.id })}>
         {release.component} {release.version}
@@ -100,13 +111,13 @@ const releaseColumns = (me: Me, rollouts: readonly Rollout[]): Column<Release>[]
   {
     id: "state",
     title: "State",
-    width: "9rem",
+    width: "7.5rem",
     cell: stateOf,
   },
   {
     id: "rollout",
     title: "Rollout",
-    width: "9.5rem",
+    width: "8.5rem",
     as: "state",
     cell: (release) => {
       const rollout = rolloutOf(release, rollouts);
@@ -114,19 +125,24 @@ const releaseColumns = (me: Me, rollouts: readonly Rollout[]): Column<Release>[]
     },
   },
   {
-    id: "done",
-    title: "Updated",
-    width: "7rem",
-    isMinor: true,
-    cell: ({ rollout }) => rollout.succeeded.toLocaleString(),
-  },
-  {
-    id: "failed",
-    title: "Failed",
+    id: "runs",
+    title: "Devices",
     width: "6rem",
     isMinor: true,
-    cell: ({ rollout }) => <Failures of={rollout} />,
+    cell: (release) => (release.component === "agent" ? <RunsOn version={release.version} /> : null),
   },
+  {
+    id: "done",
+    title: "Updates",
+    width: "9.5rem",
+    isMinor: true,
+    isUsual: ({ rollout }) => offeredBy(rollout) === 0,
+    cell: ({ rollout }) => <Updates of={rollout} />,
+  },
+  causeColumn<Release>((release) => {
+    const rollout = rolloutOf(release, rollouts);
+    return rollout && rolloutHealth(rollout).tone === "bad" ? causeOf(rollout) : null;
+  }),
   {
     id: "signed",
     title: "Signed",
@@ -136,10 +152,52 @@ const releaseColumns = (me: Me, rollouts: readonly Rollout[]): Column<Release>[]
     isUsual: ({ untrusted }) => !untrusted,
     cell: ({ signed, untrusted }) => (untrusted ? <Status of="not trusted" tone="bad" /> : signed ? "yes" : "no"),
   },
-  { id: "made", title: "Since", width: "9rem", as: "fact", cell: ({ createdAt }) => <Time at={createdAt} /> },
+  {
+    id: "made",
+    title: "Since",
+    width: "9rem",
+    as: "fact",
+    isExtra: true,
+    cell: ({ createdAt }) => <Time at={createdAt} />,
+  },
   nextColumn(me, [reviewOf(rollouts)], ({ component, version }) => `${component} ${version}`),
   actionsColumn(releaseOperations, (release) => `${release.component} ${release.version}`),
 ];
+
+type Counts = { succeeded: number; failed: number; inFlight: number };
+const offeredBy = ({ succeeded, failed, inFlight }: Counts) => succeeded + failed + inFlight;
+
+/** How many devices run a version, as a link to them; a list requests it for each row that comes into sight. */
+function RunsOn({ version }: { version: string }) {
+  const query = { agentVersion: version, limit: "1" };
+  const { data } = useGet("/api/v1/devices", { params: { query } }, { freshMs });
+  const count = data?.pagination.total;
+  if (count === undefined || count === null) return null;
+  return (
+    <Link {...to("/devices", { agentVersion: version })} className="number">
+      {count.toLocaleString()}
+    </Link>
+  );
+}
+
+/** How many devices of those that were offered a version run it, and how many failed. */
+function Updates({ of }: { of: Counts }) {
+  const offered = offeredBy(of);
+  if (offered === 0) return null;
+  return (
+    <span className="number">
+      {of.succeeded.toLocaleString()} of {offered.toLocaleString()}
+      {of.failed > 0 ? (
+        <>
+          , <span className="bad">{of.failed.toLocaleString()} failed</span>
+        </>
+      ) : null}
+    </span>
+  );
+}
+
+/** Why a rollout halted, as a whole or in a part. */
+const causeOf = ({ haltedParts, reason }: Rollout) => haltedParts[0]?.reason ?? reason;
 
 /** How many updates failed, in the colour of a failure once there are some. */
 const Failures = ({ of: { failed } }: { of: { failed: number } }) => (
@@ -212,9 +270,7 @@ export function Rollouts() {
           cell: ({ succeeded }) => succeeded.toLocaleString(),
         },
         { id: "failed", title: "Failed", width: "6rem", isMinor: true, cell: (rollout) => <Failures of={rollout} /> },
-        causeColumn<Rollout>((rollout) =>
-          rolloutHealth(rollout).tone === "bad" ? (rollout.haltedParts[0]?.reason ?? rollout.reason) : null,
-        ),
+        causeColumn<Rollout>((rollout) => (rolloutHealth(rollout).tone === "bad" ? causeOf(rollout) : null)),
         nextColumn(me, rolloutOperations, ({ component, version }) => `${component} ${version}`),
       ]}
       toneOf={(rollout) => rolloutHealth(rollout).tone}

@@ -3,20 +3,23 @@ import type { BodyOf } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
 import { NameOf } from "../../parts/name-of.tsx";
 import { counted } from "../../rules/counted.ts";
-import { haltingFailures, toleratedFailures } from "../../rules/halting-failures.ts";
-import { type Limit, limitOf, limitsByWave, type Wave, waveWords } from "../../rules/waves.ts";
+import { haltingFailures, haltSentence, limitBar } from "../../rules/halting-failures.ts";
+import { type Limit, limitOf, limitsByWave, nextWaveWords, type Wave, waveWords } from "../../rules/waves.ts";
 import styles from "./rollout.module.css";
 
 type Rollout = BodyOf<"/api/v1/agent-versions/rollouts/{id}/progress">["rollout"];
 
 const share = (part: number, all: number) => ({ "--share": `${(part / Math.max(1, all)) * 100}%` }) as CSSProperties;
 
+/** How far a bar is filled, and where its limit is. */
+function limitStyle(of: Parameters<typeof limitBar>[0]): CSSProperties {
+  const { filled, mark } = limitBar(of);
+  return { "--share": `${filled}%`, "--mark": `${mark}%` } as CSSProperties;
+}
+
 /** The waves in their order: which are open, how far each is, and what the next one waits for. */
-export const Waves = ({ waves, successPercent }: { waves: readonly Wave[]; successPercent: number | null }) => (
-  <Section
-    title="Waves"
-    {...(successPercent === null ? {} : { action: <p>the next opens by itself at {successPercent} % success</p> })}
-  >
+export const Waves = ({ waves, rollout }: { waves: readonly Wave[]; rollout: Rollout }) => (
+  <Section title="Waves" action={<p>{nextWaveWords(rollout, waves)}</p>}>
     <ol className={styles.waves}>
       {waves.map((wave, at) => (
         <li key={wave.name}>
@@ -48,7 +51,7 @@ function WaveTrack({ of: { devices, succeeded, failed, inFlight } }: { of: Wave 
 
 type FailureBarsProps = { rollout: Rollout; waves: readonly Wave[] };
 
-/** Failures by what they concern, each against its limit: a full bar halts, for as many as have answered. */
+/** Failures by what they concern, each against the limit for as many as have answered. */
 export function FailureBars({ rollout, waves }: FailureBarsProps) {
   const parts = rollout.haltedParts.map(({ platform, orgId, failed, succeeded }) => {
     const ended = failed + succeeded;
@@ -69,8 +72,8 @@ export function FailureBars({ rollout, waves }: FailureBarsProps) {
         {rows.map(({ key, name, failed, limit }) => (
           <li key={key}>
             <span>{name}</span>
-            <span className={styles.limit} aria-hidden>
-              <i data-tone={failed * 2 >= limit ? "bad" : "good"} style={share(Math.min(failed, limit), limit)} />
+            <span className={styles.limit} style={limitStyle({ failed, limit })} aria-hidden>
+              <i data-tone={failed * 2 >= limit ? "bad" : "good"} />
             </span>
             <span className="soft number">
               {failed.toLocaleString()} failed, halts at {limit.toLocaleString()}
@@ -79,8 +82,7 @@ export function FailureBars({ rollout, waves }: FailureBarsProps) {
         ))}
       </ul>
       <p className="soft">
-        For {counted(all.ended, "answers")} so far: it halts where failures are more than {rollout.haltPercent} %
-        explains by chance, at the latest above {toleratedFailures(rollout, all.ended).toLocaleString()}.
+        {haltSentence(rollout, all.ended)} The line is the limit for {counted(all.ended, "answers")}.
       </p>
     </Section>
   );

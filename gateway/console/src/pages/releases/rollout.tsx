@@ -2,7 +2,7 @@ import { useRef, useState } from "react";
 import { type BodyOf, useGet } from "../../api/queries.ts";
 import { HeadOperations, NextStep } from "../../operations/operation-buttons.tsx";
 import { offeredFor } from "../../operations/record-operation.ts";
-import { rolloutOperations, wayBack } from "../../operations/rollouts.tsx";
+import { rollBack, rolloutOperations } from "../../operations/rollouts.tsx";
 import { Chart } from "../../parts/chart.tsx";
 import { Facts, Section } from "../../parts/facts.tsx";
 import { useMe } from "../../parts/me.tsx";
@@ -59,7 +59,7 @@ export function RolloutPage() {
       />
       <Halts of={rollout} showFailed={showFailed} />
       <div className={styles.sides}>
-        <Waves waves={waves} successPercent={rollout.waveSuccessPercent} />
+        <Waves waves={waves} rollout={rollout} />
         <FailureBars rollout={rollout} waves={waves} />
       </div>
       <div className={styles.sides}>
@@ -99,10 +99,10 @@ function Halts({ of: rollout, showFailed }: HaltsProps) {
   if (!reason && haltedParts.length === 0) return null;
   const steps = (
     <>
-      <button type="button" onClick={showFailed}>
+      <button type="button" data-size="small" onClick={showFailed}>
         See failed devices
       </button>
-      {offeredFor([wayBack], rollout)
+      {offeredFor([rollBack], rollout)
         .filter(({ needs }) => whyNot(me, needs) === null)
         .map((operation) => (
           <NextStep key={operation.id} of={rollout} operation={operation} name={`from ${rollout.version}`} />
