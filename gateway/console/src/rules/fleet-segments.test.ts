@@ -1,13 +1,13 @@
 import { describe, expect, it } from "@jest/globals";
 import { chosenSegment, fleetSegments } from "./fleet-segments.ts";
 
-const counts = (online: number, offline: number, behind = 0) => ({
+const counts = (online: number, offline: number, outdated = 0) => ({
   byStatus: [
     { status: "online", count: online },
     { status: "offline", count: offline },
     { status: "decommissioned", count: 7 },
   ],
-  behind,
+  outdated,
   failed: 0,
 });
 const titles = (of: ReturnType<typeof fleetSegments>) => of.map(({ title, count }) => `${title} ${count}`);

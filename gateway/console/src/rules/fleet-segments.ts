@@ -5,7 +5,7 @@ type Filter = { status?: string | undefined; updateState?: string | undefined };
 type Counts = {
   byStatus: readonly { status: string; count: number }[];
   /** By how the versions of devices stand to their targets. */
-  behind: number;
+  outdated: number;
   failed: number;
 };
 
@@ -22,13 +22,16 @@ const segments: readonly Omit<FleetSegment, "count">[] = [
 ];
 
 /** All devices in use, then the parts that have some, or are looked at; none for a fleet without a device. */
-export function fleetSegments({ byStatus, behind, failed }: Counts, inForce: Filter): FleetSegment[] {
+export function fleetSegments({ byStatus, outdated, failed }: Counts, inForce: Filter): FleetSegment[] {
   const all = fleetSize(byStatus);
   const chosen = chosenSegment(inForce);
-  const countOf = (key: string) =>
-    key === "behind" ? behind : key === "failed" ? failed : fleetSize(byStatus.filter(({ status }) => status === key));
+  const counts = new Map([
+    ...byStatus.map(({ status, count }) => [status, count] as const),
+    ["behind", outdated] as const,
+    ["failed", failed] as const,
+  ]);
   const parts = segments
-    .map((segment) => ({ ...segment, count: countOf(segment.key) }))
+    .map((segment) => ({ ...segment, count: counts.get(segment.key) ?? 0 }))
     .filter(({ key, count }) => count > 0 || key === chosen);
   return all === 0 && parts.length === 0
     ? []

@@ -18,13 +18,13 @@ export function DeviceSegments({ isNarrowed }: DeviceSegmentsProps) {
   const owner = { ...(orgId ? { orgId } : {}), ...(siteId ? { siteId } : {}), ...(groupId ? { groupId } : {}) };
   const { data } = useGet("/api/v1/devices/summary", { params: { query: owner } }, { everyMs });
   const query = { ...owner, status: fleetStatuses.join(","), limit: "1" };
-  const behind = useGet("/api/v1/devices", { params: { query: { ...query, updateState: "behind" } } }, { everyMs });
+  const outdated = useGet("/api/v1/devices", { params: { query: { ...query, updateState: "behind" } } }, { everyMs });
   const failed = useGet("/api/v1/devices", { params: { query: { ...query, updateState: "failed" } } }, { everyMs });
   if (!data) return null;
   const segments = fleetSegments(
     {
       byStatus: data.byStatus,
-      behind: behind.data?.pagination.total ?? 0,
+      outdated: outdated.data?.pagination.total ?? 0,
       failed: failed.data?.pagination.total ?? 0,
     },
     filters,

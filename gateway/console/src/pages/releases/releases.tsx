@@ -6,25 +6,22 @@ import { actionsColumn, nextColumn, OperationButton } from "../../operations/ope
 import { publishVersion } from "../../operations/publish-version.tsx";
 import { releaseOperations } from "../../operations/releases.tsx";
 import { review } from "../../operations/review.ts";
-import { rolloutOperations } from "../../operations/rollouts.tsx";
-import { newRollout } from "../../operations/settings.tsx";
 import { syncVersion } from "../../operations/sync-version.tsx";
 import { causeColumn } from "../../parts/cause.tsx";
-import { asOptions } from "../../parts/filter-bar.tsx";
 import { to, toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
-import { useMe } from "../../parts/me.tsx";
+import { useMe, useWhyNot } from "../../parts/me.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { rolloutHealth, tellingRollout } from "../../rules/rollout-health.ts";
 import type { Me } from "../../rules/why-not.ts";
+import { causeOf, components, offeredBy, Updates } from "./rollout-cells.tsx";
 import { RolloutStatus } from "./rollout-status.tsx";
 
 /** Counts of this age are shown again without another request. */
 const freshMs = 300_000;
-const components = asOptions(["agent", "watchdog", "helper"]);
 
 /** Versions of the programs on devices, newest first. */
 export function Releases() {
@@ -164,122 +161,16 @@ const releaseColumns = (me: Me, rollouts: readonly Rollout[]): Column<Release>[]
   actionsColumn(releaseOperations, (release) => `${release.component} ${release.version}`),
 ];
 
-type Counts = { succeeded: number; failed: number; inFlight: number };
-const offeredBy = ({ succeeded, failed, inFlight }: Counts) => succeeded + failed + inFlight;
-
 /** How many devices run a version, as a link to them; a list requests it for each row that comes into sight. */
 function RunsOn({ version }: { version: string }) {
+  const mayRead = useWhyNot("GET /api/v1/devices") === null;
   const query = { agentVersion: version, limit: "1" };
-  const { data } = useGet("/api/v1/devices", { params: { query } }, { freshMs });
+  const { data } = useGet("/api/v1/devices", { params: { query } }, { freshMs, enabled: mayRead });
   const count = data?.pagination.total;
   if (count === undefined || count === null) return null;
   return (
     <Link {...to("/devices", { agentVersion: version })} className="number">
       {count.toLocaleString()}
     </Link>
-  );
-}
-
-/** How many devices of those that were offered a version run it, and how many failed. */
-function Updates({ of }: { of: Counts }) {
-  const offered = offeredBy(of);
-  if (offered === 0) return null;
-  return (
-    <span className="number">
-      {of.succeeded.toLocaleString()} of {offered.toLocaleString()}
-      {of.failed > 0 ? (
-        <>
-          , <span className="bad">{of.failed.toLocaleString()} failed</span>
-        </>
-      ) : null}
-    </span>
-  );
-}
-
-/** Why a rollout halted, as a whole or in a part. */
-const causeOf = ({ haltedParts, reason }: Rollout) => haltedParts[0]?.reason ?? reason;
-
-/** How many updates failed, in the colour of a failure once there are some. */
-const Failures = ({ of: { failed } }: { of: { failed: number } }) => (
-  <span className={failed > 0 ? "bad" : undefined}>{failed.toLocaleString()}</span>
-);
-
-const states = asOptions(["running", "paused", "halted", "completed", "cancelled"]);
-const kinds = [
-  ["guard", "guards"],
-  ["staged", "staged"],
-] as const;
-
-/** Rollouts, newest first. */
-export function Rollouts() {
-  const me = useMe();
-  const create = <OperationButton of={anywhere} operation={newRollout} />;
-  return (
-    <ListPage
-      title="Rollouts"
-      section="releases"
-      path="/api/v1/agent-versions/rollouts"
-      filters={["component", "state", "kind"]}
-      choices={[
-        { name: "state", label: "State", options: states },
-        { name: "kind", label: "Kind", options: kinds },
-        { name: "component", label: "Program", options: components },
-      ]}
-      everyMs={10_000}
-      actions={create}
-      columns={[
-        {
-          id: "what",
-          title: "Rollout",
-          width: "11rem",
-          cell: ({ id, component, version }) => (
-            <Link {...toRecord("/releases/rollouts/$id", { id })}>
-              {component} {version}
-            </Link>
-          ),
-        },
-        { id: "kind", title: "Kind", width: "7rem", cell: ({ kind }) => kind },
-        {
-          id: "state",
-          title: "State",
-          width: "9.5rem",
-          as: "state",
-          cell: (rollout) => <RolloutStatus of={rollout} />,
-        },
-        {
-          id: "share",
-          title: "Share",
-          width: "6rem",
-          as: "end",
-          isUsual: ({ percent }) => percent === 100,
-          cell: ({ percent }) => `${percent} %`,
-        },
-        {
-          id: "inFlight",
-          title: "In flight",
-          width: "7rem",
-          isMinor: true,
-          isUsual: ({ inFlight }) => inFlight === 0,
-          cell: ({ inFlight }) => inFlight.toLocaleString(),
-        },
-        {
-          id: "done",
-          title: "Updated",
-          width: "7rem",
-          isMinor: true,
-          cell: ({ succeeded }) => succeeded.toLocaleString(),
-        },
-        { id: "failed", title: "Failed", width: "6rem", isMinor: true, cell: (rollout) => <Failures of={rollout} /> },
-        causeColumn<Rollout>((rollout) => (rolloutHealth(rollout).tone === "bad" ? causeOf(rollout) : null)),
-        nextColumn(me, rolloutOperations, ({ component, version }) => `${component} ${version}`),
-      ]}
-      toneOf={(rollout) => rolloutHealth(rollout).tone}
-      empty={
-        <EmptyState title="No rollout yet.">
-          <p>One guards each promoted release; a staged one offers a version to a part of the devices first.</p>
-          {create}
-        </EmptyState>
-      }
-    />
   );
 }

@@ -1,0 +1,31 @@
+import type { ItemOf } from "@muster/client";
+import { asOptions } from "../../parts/filter-bar.tsx";
+
+type Rollout = ItemOf<"/api/v1/agent-versions/rollouts">;
+type Counts = Pick<Rollout, "succeeded" | "failed" | "inFlight">;
+
+/** The programs that have releases. */
+export const components = asOptions(["agent", "watchdog", "helper"]);
+
+/** How many devices were offered a version. */
+export const offeredBy = ({ succeeded, failed, inFlight }: Counts): number => succeeded + failed + inFlight;
+
+/** How many devices of those that were offered a version run it, and how many failed. */
+export function Updates({ of }: { of: Counts }) {
+  const offered = offeredBy(of);
+  if (offered === 0) return null;
+  return (
+    <span className="number">
+      {of.succeeded.toLocaleString()} of {offered.toLocaleString()}
+      {of.failed > 0 ? (
+        <>
+          , <span className="bad">{of.failed.toLocaleString()} failed</span>
+        </>
+      ) : null}
+    </span>
+  );
+}
+
+/** Why a rollout halted, as a whole or in a part. */
+export const causeOf = ({ haltedParts, reason }: Pick<Rollout, "haltedParts" | "reason">) =>
+  haltedParts[0]?.reason ?? reason;
