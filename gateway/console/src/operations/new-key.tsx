@@ -52,7 +52,11 @@ function NewKey({ of: { orgId }, onClose, onDone }: FormProps<{ orgId: string }>
             <input name="name" required maxLength={255} />
           </Field>
           <ScopeBoxes errorsOf={errorsOf} />
-          <Field label="Ends" errors={errorsOf("expiresAt")}>
+          <Field
+            label="Ends"
+            hint="A key without an end is accepted until somebody revokes it."
+            errors={errorsOf("expiresAt")}
+          >
             <select name="days" defaultValue="90">
               {days.map((count) => (
                 <option key={count} value={count}>

@@ -60,10 +60,10 @@ export function OneButton<R>({ of, operation }: OneProps<R>) {
 }
 
 /** The one operation that a record waits for, as a small button; `name` names the record for screen readers. */
-export function NextStep<R>({ of, operation, name }: OneProps<R> & { name: string }) {
+export function NextStep<R>({ of, operation, name, tone }: OneProps<R> & { name: string; tone?: "warn" }) {
   const run = useRun();
   return (
-    <button type="button" data-size="small" onClick={() => run(operation, of)}>
+    <button type="button" data-size="small" data-tone={tone} onClick={() => run(operation, of)}>
       {labelOf(operation)}
       <span className="visually-hidden"> {name}</span>
     </button>
@@ -78,6 +78,7 @@ export const nextColumn = <R,>(
   me: Me,
   operations: readonly Operation<R>[],
   nameOf: (record: R) => string,
+  tone?: "warn",
 ): Column<R> => ({
   id: "next",
   title: "Next step",
@@ -88,7 +89,7 @@ export const nextColumn = <R,>(
     const next = offeredFor(operations, record).find(
       ({ isNext, needs }) => isNext?.(record) && whyNot(me, needs) === null,
     );
-    return next ? <NextStep of={record} operation={next} name={nameOf(record)} /> : null;
+    return next ? <NextStep of={record} operation={next} name={nameOf(record)} {...(tone ? { tone } : {})} /> : null;
   },
 });
 

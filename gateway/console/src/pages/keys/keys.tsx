@@ -66,20 +66,30 @@ const columns = (me: Me): Column<Key>[] => [
     },
   },
   {
-    id: "used",
-    title: "Last used",
-    width: "9rem",
-    isMinor: true,
-    cell: ({ lastUsedAt }) => <Time at={lastUsedAt} />,
-  },
-  {
     id: "ends",
     title: "Ends",
-    width: "8rem",
+    width: "6.5rem",
     isMinor: true,
     cell: ({ status, expiresAt }) =>
-      status === "active" ? <EndsAt at={expiresAt} days={keyDays} /> : <Time at={expiresAt} />,
+      status !== "active" ? (
+        <Time at={expiresAt} />
+      ) : expiresAt === null ? (
+        <span className="warn" data-tip="It is accepted until somebody revokes it.">
+          never
+        </span>
+      ) : (
+        <EndsAt at={expiresAt} days={keyDays} />
+      ),
   },
-  nextColumn(me, keyOperations, (key) => key.name),
+  // Beside the end that it is about.
+  { ...nextColumn(me, keyOperations, (key) => key.name, "warn"), isEnd: undefined },
+  {
+    id: "used",
+    title: "Last used",
+    width: "8rem",
+    isMinor: true,
+    isEnd: true,
+    cell: ({ lastUsedAt }) => <Time at={lastUsedAt} />,
+  },
   actionsColumn(keyOperations, (key) => key.name),
 ];
