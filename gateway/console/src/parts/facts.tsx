@@ -2,15 +2,23 @@ import type { ReactNode } from "react";
 import styles from "./facts.module.css";
 import { WithHead } from "./head-tools.tsx";
 
+type FactsProps = {
+  of: readonly (readonly [name: string, value: ReactNode])[];
+  /** Leaves out those without a value, where nothing is missing without them. */
+  isBrief?: true;
+};
+
 /** Names and values of a record. */
-export const Facts = ({ of }: { of: readonly (readonly [name: string, value: ReactNode])[] }) => (
+export const Facts = ({ of, isBrief }: FactsProps) => (
   <dl className={styles.facts}>
-    {of.map(([name, value]) => (
-      <div key={name}>
-        <dt>{name}</dt>
-        <dd>{value ?? <span className="soft">none</span>}</dd>
-      </div>
-    ))}
+    {of.map(([name, value]) =>
+      isBrief && (value === null || value === undefined) ? null : (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value ?? <span className="soft">none</span>}</dd>
+        </div>
+      ),
+    )}
   </dl>
 );
 

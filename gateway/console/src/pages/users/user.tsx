@@ -1,35 +1,38 @@
 import { Link } from "@tanstack/react-router";
-import { type BodyOf, useGet } from "../../api/queries.ts";
+import { useGet } from "../../api/queries.ts";
 import { HeadOperations } from "../../operations/operation-buttons.tsx";
 import { userOperations } from "../../operations/users.tsx";
-import { Facts, Section } from "../../parts/facts.tsx";
-import { to, toRecord } from "../../parts/links.ts";
-import { useMe } from "../../parts/me.tsx";
+import { to } from "../../parts/links.ts";
+import { useMe, useWhyNot } from "../../parts/me.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
-import { Time } from "../../parts/time.tsx";
+import { Sides } from "../../parts/sides.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
-import { Membership } from "./membership.tsx";
+import { Access, Account } from "./account.tsx";
+import { Activity } from "./activity.tsx";
+import { Allowed } from "./allowed.tsx";
+import { FactorMissing } from "./factor-missing.tsx";
 
-type User = BodyOf<"/api/v1/users/{id}">;
-
-/** One user: account, access scope and operations. */
+/** One user: what the account lacks, what the person did, what they may do, and what can be done with it. */
 export function UserPage() {
   const id = useRecordId("/people/$id");
   const me = useMe();
+  const mayReadAudit = useWhyNot("GET /api/v1/audit-logs/logs") === null;
   const user = useGet("/api/v1/users/{id}", { params: { path: { id } } });
   if (!user.data) return <RecordState title="Person" of={user} />;
   const { data } = user;
+  const facts = (
+    <>
+      <Access of={data} />
+      <Account of={data} />
+    </>
+  );
   return (
     <>
       <PageTitle
         title={data.name}
         status={data.status}
-        sub={
-          <span>
-            {data.role} · {data.email} · last sign-in <Time at={data.lastLoginAt} />
-          </span>
-        }
+        sub={data.email}
         actions={
           id === me.id ? (
             <Link {...to("/profile")} className="button">
@@ -40,36 +43,27 @@ export function UserPage() {
           )
         }
       />
-      <UserFacts of={data} />
-      <Membership of={data} />
+      <FactorMissing of={data} />
+      {mayReadAudit ? (
+        <Sides
+          main={
+            <>
+              <Activity title="What they did" by={{ actorId: id }} orgId={data.orgId} none="Nothing yet." />
+              <Activity
+                title="Changes of the account"
+                by={{ resourceId: id }}
+                orgId={data.orgId}
+                none="Nobody has changed it."
+                hasActor
+              />
+              <Allowed roleId={data.roleId} />
+            </>
+          }
+          side={facts}
+        />
+      ) : (
+        facts
+      )}
     </>
   );
 }
-
-const UserFacts = ({ of: data }: { of: User }) => (
-  <Section
-    title="Facts"
-    action={
-      <Link {...to("/audit", { orgId: data.orgId ?? undefined, actorId: data.id })}>
-        What they did, in the audit trail
-      </Link>
-    }
-  >
-    <Facts
-      of={[
-        ["E-mail", data.email],
-        ["Department", data.department],
-        [
-          "Role",
-          <Link key="role" {...toRecord("/roles/$id", { id: data.roleId })}>
-            {data.role}
-          </Link>,
-        ],
-        ["Second factor", data.mfaEnabled ? "on" : "off"],
-        ["Last sign-in", <Time key="login" at={data.lastLoginAt} />],
-        ["Since", <Time key="made" at={data.createdAt} />],
-        ["Id", <code key="id">{data.id}</code>],
-      ]}
-    />
-  </Section>
-);

@@ -1,13 +1,11 @@
-import type { ItemOf } from "@muster/client";
 import { Link } from "@tanstack/react-router";
-import { ShieldAlert } from "lucide-react";
 import { useGet } from "../../api/queries.ts";
 import { inviteUser } from "../../operations/invite-user.tsx";
 import { nextColumn, OperationButton, RowOperations } from "../../operations/operation-buttons.tsx";
-import type { Operation } from "../../operations/record-operation.ts";
+import { policyPath, requireFactor } from "../../operations/require-factor.ts";
 import { userOperations } from "../../operations/users.tsx";
 import { asOptions } from "../../parts/filter-bar.tsx";
-import { to, toRecord } from "../../parts/links.ts";
+import { toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
 import { useMe, useWhyNot } from "../../parts/me.tsx";
 import { EmptyState } from "../../parts/states.tsx";
@@ -15,24 +13,7 @@ import { Status } from "../../parts/status.tsx";
 import { statusColumn } from "../../parts/status-column.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
-
-type User = ItemOf<"/api/v1/users">;
-const policyPath = "/api/v1/orgs/organizations/{id}/sign-in-policy";
-
-/** Whether a user signs in without a second factor. */
-const lacksFactor = ({ status, mfaEnabled }: User) => status === "active" && !mfaEnabled;
-
-/** What a user waits for who has no second factor: that the organization's sign-in policy requires one. */
-const requireFactor: Operation<User> = {
-  id: "user.require-factor",
-  verb: "Require factor",
-  needs: `PUT ${policyPath}`,
-  icon: ShieldAlert,
-  isOffered: ({ orgId }) => orgId !== null,
-  isNext: lacksFactor,
-  leads: ({ orgId }) => to("/settings/sign-in", { orgId: orgId ?? undefined }),
-  forgets: [],
-};
+import { factorState, lacksFactor } from "../../rules/factor-state.ts";
 
 /** Accounts that are visible to the user. */
 export function Users() {
@@ -67,10 +48,11 @@ export function Users() {
         {
           id: "name",
           title: "Name",
+          width: "11rem",
           cell: ({ id, name }) => <Link {...toRecord("/people/$id", { id }, { orgId })}>{name}</Link>,
         },
         { id: "email", title: "E-mail", as: "note", cell: ({ email }) => email },
-        { id: "role", title: "Role", width: "11rem", cell: ({ role }) => role },
+        { id: "role", title: "Role", width: "8.5rem", cell: ({ role }) => role },
         statusColumn(),
         {
           id: "mfa",
@@ -78,12 +60,15 @@ export function Users() {
           width: "8rem",
           isMinor: true,
           isUsual: ({ mfaEnabled }) => mfaEnabled,
-          cell: (user) => (user.mfaEnabled ? "yes" : lacksFactor(user) ? <Status of="missing" tone="warn" /> : "no"),
+          cell: (user) => {
+            const { word, tone } = factorState(user);
+            return tone === "off" ? <span className="soft">{word}</span> : <Status of={word} tone={tone} />;
+          },
         },
         {
           id: "login",
           title: "Last sign-in",
-          width: "9rem",
+          width: "7.5rem",
           as: "end",
           cell: ({ lastLoginAt }) => <Time at={lastLoginAt} />,
         },
