@@ -5,7 +5,10 @@ type SaveRowProps = {
   /** Why the form cannot be saved; null while it can. */
   why: string | null;
   write: { isRunning: boolean; failure: unknown };
-  /** Whether there is something to save, of a form whose fields have no names; else the row finds out itself. */
+  /**
+   * Whether there is something to save, of a form whose fields have no names: without it there is no button. Else the
+   * row finds out itself.
+   */
   isChanged?: boolean;
 };
 
@@ -29,7 +32,7 @@ export function SaveRow({ why, write: { isRunning, failure }, isChanged }: SaveR
   return (
     <>
       {why ? <p className="soft">{why}</p> : null}
-      <div>
+      <div hidden={isChanged === false}>
         <button
           ref={button}
           type="submit"

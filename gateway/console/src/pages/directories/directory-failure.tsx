@@ -7,10 +7,8 @@ import { Instant } from "../../parts/time.tsx";
 
 const rotate = directoryOperations.find(({ id }) => id === "directory.rotate");
 
-type DirectoryFailureProps = { of: BodyOf<"/api/v1/directories/{id}">; onRefused(): void };
-
 /** Why a directory fails, since when, and what mends it, before all else. */
-export function DirectoryFailure({ of: directory, onRefused }: DirectoryFailureProps) {
+export function DirectoryFailure({ of: directory }: { of: BodyOf<"/api/v1/directories/{id}"> }) {
   const { id, health, tokens, lastCycle } = directory;
   const hasToken = tokens.length > 0;
   const newest = useGet(
@@ -22,15 +20,7 @@ export function DirectoryFailure({ of: directory, onRefused }: DirectoryFailureP
     <Notice
       tone="bad"
       title={hasToken ? "Its requests are refused." : "All of its requests are refused."}
-      action={
-        hasToken ? (
-          <button type="button" onClick={onRefused}>
-            Show refused requests
-          </button>
-        ) : rotate ? (
-          <OneButton of={directory} operation={rotate} />
-        ) : null
-      }
+      action={!hasToken && rotate ? <OneButton of={directory} operation={rotate} /> : null}
     >
       {health ? <Sentence of={health.reason} /> : null}
       {newest?.detail ? ` The last: ${newest.detail}` : null}

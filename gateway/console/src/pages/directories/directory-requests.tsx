@@ -16,7 +16,7 @@ export function DirectoryRequests({ id, refused, onRefused }: DirectoryRequestsP
   );
   return (
     <Section
-      title="Log"
+      title={refused === "true" ? "Refused requests" : "Requests"}
       action={
         <label>
           Answers{" "}

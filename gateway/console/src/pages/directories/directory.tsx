@@ -11,7 +11,7 @@ import { NameOf } from "../../parts/name-of.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
-import { Sentence } from "../../parts/sentence.tsx";
+import { RoleLink } from "../../parts/role-link.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
@@ -27,10 +27,13 @@ type Directory = BodyOf<"/api/v1/directories/{id}">;
 export function DirectoryPage() {
   const id = useRecordId("/settings/directories/$id");
   const directory = useGet("/api/v1/directories/{id}", { params: { path: { id } } }, { everyMs: 15_000 });
-  const [refused, setRefused] = useState("");
+  const [chosen, choose] = useState<string | null>(null);
   if (!directory.data) return <RecordState title="Directory" of={directory} />;
   const { data } = directory;
   const health = directoryHealth(data);
+  const isFailing = health.tone === "bad";
+  // What was refused says why a directory fails: it comes first then.
+  const log = <DirectoryRequests id={id} refused={chosen ?? (isFailing ? "true" : "")} onRefused={choose} key="log" />;
   return (
     <>
       <PageTitle
@@ -45,42 +48,32 @@ export function DirectoryPage() {
         }
         actions={<HeadOperations of={data} operations={directoryOperations} name={data.name} />}
       />
-      {health.tone === "bad" ? (
-        <DirectoryFailure
-          of={data}
-          onRefused={() => {
-            setRefused("true");
-            document.getElementById("log")?.scrollIntoView();
-          }}
-        />
-      ) : null}
+      {isFailing ? <DirectoryFailure of={data} /> : null}
+      {isFailing ? log : null}
       <Connection of={data} />
       <Mapping directory={data} />
       <TryMapping id={id} />
-      <div id="log">
-        <DirectoryRequests id={id} refused={refused} onRefused={setRefused} />
-      </div>
+      {isFailing ? null : log}
     </>
   );
 }
 
 /** What is entered at the directory, its tokens, and how its last cycle went. */
-function Connection({ of: { scimUrl, providerId, defaultRoleId, tokens, lastCycle, health } }: { of: Directory }) {
+function Connection({ of: { scimUrl, providerId, defaultRoleId, tokens, lastCycle } }: { of: Directory }) {
   return (
     <Section title="Connection" action={<CopyButton what="address" text={() => scimUrl} />}>
       <Facts
         of={[
-          ["Health", health ? <Sentence key="health" of={health.reason} /> : null],
           ["SCIM address", <Address key="url" of={scimUrl} />],
           [
-            "People sign in through",
+            "Sign-in through",
             providerId ? (
               <Link key="provider" {...toRecord("/settings/sso/$id", { id: providerId })}>
                 <NameOf id={providerId} />
               </Link>
             ) : null,
           ],
-          ["Role without a mapping", defaultRoleId ? <NameOf key="role" id={defaultRoleId} /> : null],
+          ["Default role", defaultRoleId ? <RoleLink key="role" id={defaultRoleId} /> : "No role"],
           ...(lastCycle
             ? [
                 ["Last cycle", <Instant key="cycle" at={lastCycle.startedAt} />] as const,
@@ -91,6 +84,7 @@ function Connection({ of: { scimUrl, providerId, defaultRoleId, tokens, lastCycl
               ]
             : []),
         ]}
+        isBrief
       />
       {tokens.length > 0 ? (
         <PlainTable columns={["Token begins with", "Created", "Ends"]}>

@@ -110,7 +110,7 @@ function MappingForm({ directory: { id, orgId }, saved }: { directory: Directory
           />
         ))}
         {rows.length === 0 ? (
-          <p className="soft">No row: everybody has the role without a mapping, or no access.</p>
+          <p className="soft">Without a row everybody has the default role; without that, no access.</p>
         ) : null}
         <SaveRow why={why} write={write} isChanged={JSON.stringify(rows) !== JSON.stringify(saved.map(draftOf))} />
       </form>

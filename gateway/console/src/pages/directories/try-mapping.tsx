@@ -31,7 +31,7 @@ export function TryMapping({ id }: { id: string }) {
     );
   }
   return (
-    <Section title="Try with these groups">
+    <Section title="Try the mapping">
       <form className={forms.form} onSubmit={send}>
         {write.failure ? <FailureState failure={write.failure} /> : null}
         {groups.data && groups.data.data.length > 0 ? (
@@ -66,7 +66,7 @@ export function TryMapping({ id }: { id: string }) {
 const Result = ({ of: { role, siteIds, mappingId } }: { of: Found }) => (
   <p>
     {role === null ? "Such a person has no access." : <b>{role}</b>}
-    {role !== null && mappingId === null ? ", the role without a mapping" : ""}
+    {role !== null && mappingId === null ? ", the default role" : ""}
     {siteIds && siteIds.length > 0 ? (
       <>
         {" "}
