@@ -5,6 +5,7 @@ import { dataOf } from "../api/queries.ts";
 import { Dialog, DialogActions } from "../parts/dialog.tsx";
 import { Facts } from "../parts/facts.tsx";
 import { Status } from "../parts/status.tsx";
+import { shownHealth } from "../rules/health.ts";
 import { type Operation, shown } from "./record-operation.ts";
 
 type Stream = ItemOf<"/api/v1/audit-logs/streams">;
@@ -23,6 +24,8 @@ export const streamOperations: readonly Operation<Stream>[] = [
     verb: "Send a test",
     needs: "POST /api/v1/audit-logs/streams/{id}/test",
     icon: Send,
+    // Its answer says why it fails.
+    isNext: (stream) => shownHealth(stream).tone === "bad",
     run: async (stream) => {
       const answer = await dataOf(api.POST("/api/v1/audit-logs/streams/{id}/test", { params: of(stream) }));
       return shown((close) => <TestAnswer of={answer} name={stream.name} onClose={close} />);

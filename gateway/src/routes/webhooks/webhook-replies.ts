@@ -51,7 +51,7 @@ export function webhookOf(message: Webhook | undefined): z.input<typeof webhook>
 function warningsOf({ url, hasSecret, secretStrength, asymmetricSignature }: Webhook): string[] {
   const isSigned = hasSecret || asymmetricSignature;
   return [
-    ...(isSigned ? [] : ["Deliveries are not signed: anybody can forge one. Rotate the secret to get one."]),
+    ...(isSigned ? [] : ["Deliveries are not signed: anybody can forge one. A rotation gives it a secret."]),
     ...(secretStrength === "weak" ? ["The secret is weak: rotate it to get a generated one."] : []),
     ...(/^http:/i.test(url) ? ["The address is plain http: deliveries can be read and changed on the way."] : []),
   ];

@@ -45,7 +45,17 @@ export function Streams() {
 const target = ({ type, url, s3 }: Stream) => (s3 ? `${s3.bucket}/${s3.prefix}` : (url ?? streamTypes[type]));
 
 const columns = (me: Me): Column<Stream>[] => [
-  { id: "name", title: "Name", cell: ({ name }) => name },
+  {
+    id: "name",
+    title: "Name",
+    width: "14rem",
+    cell: (stream) => (
+      <>
+        {stream.name}
+        <small data-tip={target(stream)}>{target(stream).replace(/^https:\/\//, "")}</small>
+      </>
+    ),
+  },
   {
     id: "status",
     title: "Health",
@@ -56,33 +66,35 @@ const columns = (me: Me): Column<Stream>[] => [
       return <Status of={word} tone={tone} />;
     },
   },
-  { id: "to", title: "To", cell: target },
+  causeColumn((stream) => (shownHealth(stream).tone === "bad" ? (stream.health?.reason ?? stream.lastError) : null)),
   { id: "type", title: "Type", width: "6rem", as: "note", isExtra: true, cell: ({ type }) => type },
   { id: "format", title: "Format", width: "6rem", as: "none", isExtra: true, cell: ({ format }) => format },
   {
     id: "lag",
     title: "Lag",
-    width: "9rem",
+    width: "6.5rem",
     isMinor: true,
+    isEnd: true,
     cell: ({ lagRows }) =>
       lagRows === 0 ? "none" : <span className="warn">{`${lagRows.toLocaleString()} rows`}</span>,
   },
   {
     id: "sent",
     title: "Sent",
-    width: "7rem",
+    width: "6rem",
     as: "none",
     isExtra: true,
+    isEnd: true,
     cell: ({ rowsSent }) => rowsSent.toLocaleString(),
   },
   {
     id: "good",
     title: "Last success",
-    width: "9rem",
+    width: "8rem",
     isMinor: true,
+    isEnd: true,
     cell: ({ lastSuccessAt }) => <Time at={lastSuccessAt} />,
   },
-  causeColumn((stream) => (shownHealth(stream).tone === "bad" ? (stream.health?.reason ?? stream.lastError) : null)),
   nextColumn(me, streamOperations, (stream) => stream.name),
   actionsColumn(streamOperations, (stream) => stream.name),
 ];

@@ -1,3 +1,4 @@
+import { TriangleAlert } from "lucide-react";
 import type { BodyOf } from "../../api/queries.ts";
 import { NextStep } from "../../operations/operation-buttons.tsx";
 import { endOfWarning } from "../../operations/webhooks.tsx";
@@ -8,6 +9,7 @@ import { counted } from "../../rules/counted.ts";
 import { waiting } from "../../rules/failure-sentence.ts";
 import { shownHealth } from "../../rules/health.ts";
 import { whyNot } from "../../rules/why-not.ts";
+import styles from "./webhook.module.css";
 
 type Webhook = BodyOf<"/api/v1/webhooks/{id}">;
 type WebhookNoticesProps = {
@@ -16,51 +18,68 @@ type WebhookNoticesProps = {
   showDeliveries: ((status: "failed" | "retrying") => void) | null;
 };
 
-/** What of a webhook needs a look, the worst first, each with what ends it. */
+/** The one thing of a webhook that is most urgent, and what ends it: that it fails, else its first warning. */
 export function WebhookNotices({ of: webhook, showDeliveries }: WebhookNoticesProps) {
-  const me = useMe();
   const { health, deliveryStats: stats, warnings } = webhook;
   const waits = stats.pending + stats.retrying;
   const wanted = stats.failed > 0 ? "failed" : "retrying";
+  const [first] = warnings;
+  if (shownHealth(webhook).tone !== "bad") {
+    return first === undefined ? null : (
+      <Notice tone="warn" title={warningParts(first).title} action={<EndOf warning={first} of={webhook} />}>
+        {warningParts(first).sentence}
+      </Notice>
+    );
+  }
   return (
-    <>
-      {shownHealth(webhook).tone === "bad" ? (
-        <Notice
-          tone="bad"
-          title="Deliveries fail."
-          action={
-            showDeliveries ? (
-              <button type="button" onClick={() => showDeliveries(wanted)}>
-                See {wanted} deliveries
-              </button>
-            ) : null
-          }
-        >
-          <span className="soft">
-            <WebhookCause of={webhook} />
-            {waits > 0 ? ` ${counted(waits, "deliveries")} wait${waits === 1 ? "s" : ""}` : ""}
-            {waits > 0 && health.oldestDueSeconds > 0 ? `, the oldest for ${waiting(health.oldestDueSeconds)}` : ""}
-            {waits > 0 ? "." : ""}
-          </span>
-        </Notice>
-      ) : null}
-      {warnings.map((warning) => {
-        const [title = "", ...rest] = warning.split(": ");
-        const sentence = rest.join(": ");
-        const end = endOfWarning(warning);
-        return (
-          <Notice
-            key={warning}
-            tone="warn"
-            title={`${title}.`}
-            action={
-              whyNot(me, end.needs) === null ? <NextStep of={webhook} operation={end} name={webhook.name} /> : null
-            }
-          >
-            {sentence.charAt(0).toUpperCase() + sentence.slice(1)}
-          </Notice>
-        );
-      })}
-    </>
+    <Notice
+      tone="bad"
+      title="Deliveries fail."
+      action={
+        showDeliveries ? (
+          <button type="button" onClick={() => showDeliveries(wanted)}>
+            See {wanted} deliveries
+          </button>
+        ) : null
+      }
+    >
+      <span className="soft">
+        <WebhookCause of={webhook} />
+        {waits > 0 ? ` ${counted(waits, "deliveries")} wait${waits === 1 ? "s" : ""}` : ""}
+        {waits > 0 && health.oldestDueSeconds > 0 ? `, the oldest for ${waiting(health.oldestDueSeconds)}` : ""}
+        {waits > 0 ? "." : ""}
+      </span>
+    </Notice>
   );
+}
+
+type WebhookWarningsProps = {
+  of: Webhook;
+  /** Whether the first one stands above the page already. */
+  isAfterNotice: boolean;
+};
+
+/** What makes its deliveries less safe, a line each with what ends it. */
+export const WebhookWarnings = ({ of: webhook, isAfterNotice }: WebhookWarningsProps) =>
+  webhook.warnings.slice(isAfterNotice ? 1 : 0).map((warning) => (
+    <div key={warning} className={styles.warning}>
+      <TriangleAlert size={15} aria-hidden />
+      <p>
+        <b>{warningParts(warning).title}</b> {warningParts(warning).sentence}
+      </p>
+      <EndOf warning={warning} of={webhook} />
+    </div>
+  ));
+
+/** What ends a warning, for who may do it. */
+function EndOf({ warning, of: webhook }: { warning: string; of: Webhook }) {
+  const end = endOfWarning(warning);
+  return whyNot(useMe(), end.needs) === null ? <NextStep of={webhook} operation={end} name={webhook.name} /> : null;
+}
+
+/** A warning of the API as a title and a sentence: they stand before and after its first colon. */
+function warningParts(warning: string): { title: string; sentence: string } {
+  const [title = "", ...rest] = warning.split(": ");
+  const sentence = rest.join(": ");
+  return { title: `${title}.`, sentence: sentence.charAt(0).toUpperCase() + sentence.slice(1) };
 }

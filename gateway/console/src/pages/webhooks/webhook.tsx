@@ -1,4 +1,4 @@
-import { useRef, useState } from "react";
+import { type ReactNode, useRef, useState } from "react";
 import { type BodyOf, useGet } from "../../api/queries.ts";
 import { HeadOperations } from "../../operations/operation-buttons.tsx";
 import { webhookOperations } from "../../operations/webhooks.tsx";
@@ -10,11 +10,12 @@ import { PageTitle } from "../../parts/page-title.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
 import { retriesText } from "../../parts/retry-schedule.tsx";
 import { Status } from "../../parts/status.tsx";
-import { Time } from "../../parts/time.tsx";
+import { Time, useShortTime } from "../../parts/time.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
 import { hostOf } from "../../rules/attention.ts";
 import { waiting } from "../../rules/failure-sentence.ts";
 import { shownHealth } from "../../rules/health.ts";
+import { sending } from "../../rules/sending.ts";
 import { signedText } from "../../rules/signed-text.ts";
 import { DeadLetters } from "./dead-letters.tsx";
 import { Deliveries } from "./deliveries.tsx";
@@ -23,7 +24,7 @@ import { EventExamples } from "./event-examples.tsx";
 import { LatencyChart } from "./latency-chart.tsx";
 import { Replays } from "./replays.tsx";
 import styles from "./webhook.module.css";
-import { WebhookNotices } from "./webhook-notices.tsx";
+import { WebhookNotices, WebhookWarnings } from "./webhook-notices.tsx";
 
 type Webhook = BodyOf<"/api/v1/webhooks/{id}">;
 
@@ -67,7 +68,10 @@ export function WebhookPage() {
           <LatencyChart id={id} />
         </div>
       ) : null}
-      <Endpoint of={data} />
+      <div className={styles.sides}>
+        <Sending of={data} />
+        <Endpoint of={data} />
+      </div>
       {mayReadDeliveries ? (
         <>
           <Deliveries id={id} subscribed={data.events} status={status} setStatus={setStatus} focused={deliveries} />
@@ -80,31 +84,76 @@ export function WebhookPage() {
   );
 }
 
-function Endpoint({ of: data }: { of: Webhook }) {
-  const { health, deliveryStats: stats } = data;
+/** How its deliveries go: what was sent, and what waits. */
+function Sending({ of: { status, health, deliveryStats: stats } }: { of: Webhook }) {
+  const short = useShortTime();
+  const waits = stats.pending + stats.retrying;
+  const { word, tone } = sending({ ...health, status }, (at) => short(at, "toMinute"));
+  const sinceLast = health.consecutiveFailures;
   return (
-    <Section title="Endpoint">
+    <Section title="Sending">
       <Facts
         of={[
-          ["Address", <Address key="url" of={data.url} />],
-          ["Health", <Status key="health" of={health.status} />],
-          ["Circuit breaker", <Status key="breaker" of={health.breaker} />],
-          ["Attempts failed", `${health.consecutiveFailures.toLocaleString()} in a row`],
-          ["Last success", <Time key="good" at={health.lastSuccessAt} />],
-          ["Last failure", <Time key="bad" at={health.lastFailureAt} />],
+          ["Sends", <Status key="sends" of={word} tone={tone} />],
           [
-            "Oldest due",
-            health.oldestDueSeconds === 0 ? "nothing is due" : `waits for ${waiting(health.oldestDueSeconds)}`,
+            "Delivered",
+            <Counted key="good" count={stats.delivered}>
+              last <Time at={health.lastSuccessAt} />
+            </Counted>,
           ],
-          ["Deliveries done", stats.delivered.toLocaleString()],
-          ["Deliveries due", (stats.pending + stats.retrying).toLocaleString()],
-          ["Deliveries failed", stats.failed.toLocaleString()],
-          ["Signed", signedText(data)],
-          ["Order", data.ordered ? "one at a time" : "as they come"],
-          ["Retries", retriesText(data.retrySchedule)],
-          ["Events", data.events.join(", ")],
+          [
+            "Failed",
+            <Counted key="bad" count={stats.failed} tone="bad">
+              given up after their last attempt
+            </Counted>,
+          ],
+          [
+            "Waiting",
+            waits === 0 ? (
+              "nothing"
+            ) : (
+              <Counted key="due" count={waits} tone="warn">
+                {health.oldestDueSeconds > 0 ? `the oldest for ${waiting(health.oldestDueSeconds)}` : "for their time"}
+              </Counted>
+            ),
+          ],
+          [
+            "Attempts",
+            sinceLast === 0 ? null : (
+              <Counted key="attempts" count={sinceLast} tone="bad">
+                failed in a row, several for each delivery; last <Time at={health.lastFailureAt} />
+              </Counted>
+            ),
+          ],
         ]}
+        isBrief
       />
     </Section>
   );
 }
+
+type CountedProps = { count: number; tone?: "bad" | "warn"; children: ReactNode };
+
+/** A number, and what belongs to it where it is not none. */
+const Counted = ({ count, tone, children }: CountedProps) => (
+  <>
+    <b className={`number ${count > 0 ? (tone ?? "") : ""}`}>{count.toLocaleString()}</b>
+    {count > 0 ? <span className="soft"> · {children}</span> : null}
+  </>
+);
+
+/** Where it sends, and how. */
+const Endpoint = ({ of: data }: { of: Webhook }) => (
+  <Section title="Endpoint">
+    <Facts
+      of={[
+        ["Address", <Address key="url" of={data.url} />],
+        ["Events", data.events.join(", ")],
+        ["Signed", signedText(data)],
+        ["Order", data.ordered ? "one at a time" : "as they come"],
+        ["Retries", retriesText(data.retrySchedule)],
+      ]}
+    />
+    <WebhookWarnings of={data} isAfterNotice={shownHealth(data).tone !== "bad"} />
+  </Section>
+);

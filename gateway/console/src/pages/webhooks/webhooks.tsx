@@ -66,8 +66,13 @@ const columns = (me: Me, orgId: string | undefined, isEverywhere: boolean): Colu
   {
     id: "name",
     title: "Name",
-    width: "11rem",
-    cell: ({ id, name }) => <Link {...toRecord("/webhooks/$id", { id }, { orgId })}>{name}</Link>,
+    width: isEverywhere ? "11rem" : "12rem",
+    cell: ({ id, name, url }) => (
+      <>
+        <Link {...toRecord("/webhooks/$id", { id }, { orgId })}>{name}</Link>
+        <small data-tip={url}>{url.replace(/^https:\/\//, "")}</small>
+      </>
+    ),
   },
   {
     id: "status",
@@ -86,19 +91,20 @@ const columns = (me: Me, orgId: string | undefined, isEverywhere: boolean): Colu
     as: "cause",
     cell: (webhook) => (isFailing(webhook) ? <WebhookCause of={webhook} /> : null),
   },
-  { id: "url", title: "Address", as: isEverywhere ? "note" : "plain", isExtra: true, cell: ({ url }) => url },
   {
     id: "good",
-    title: "Deliveries done",
-    width: "9rem",
+    title: "Delivered",
+    width: "6rem",
     isMinor: true,
+    isEnd: true,
     cell: ({ successCount }) => successCount.toLocaleString(),
   },
   {
     id: "bad",
-    title: "Deliveries failed",
-    width: "9rem",
+    title: "Failed",
+    width: "5rem",
     isMinor: true,
+    isEnd: true,
     cell: (webhook) => (
       <span className={isFailing(webhook) && webhook.failureCount > 0 ? "bad" : undefined}>
         {webhook.failureCount.toLocaleString()}
@@ -108,11 +114,11 @@ const columns = (me: Me, orgId: string | undefined, isEverywhere: boolean): Colu
   {
     id: "last",
     title: "Last delivery",
-    width: "8.5rem",
+    width: "7.5rem",
     isEnd: true,
     as: "end",
     cell: ({ lastDeliveryAt }) => <Time at={lastDeliveryAt} />,
   },
-  nextColumn(me, [...webhookOperations, reviewOf(orgId)], (webhook) => webhook.name),
+  { ...nextColumn(me, [...webhookOperations, reviewOf(orgId)], (webhook) => webhook.name), width: "6rem" },
   actionsColumn(webhookOperations, (webhook) => webhook.name),
 ];
