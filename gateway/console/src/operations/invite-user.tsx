@@ -75,8 +75,8 @@ function Invite({ of: { orgId }, onClose, onDone }: FormProps<Chosen>) {
 
 export const inviteUser: Operation<Chosen> = {
   id: "user.make",
-  verb: "Invite",
-  alsoCalled: ["Invite a person", "New person"],
+  verb: "Invite a person",
+  alsoCalled: ["Invite", "New person"],
   needs: "POST /api/v1/users",
   icon: UserRoundPlus,
   shown: "primary",

@@ -50,7 +50,7 @@ export default function CommandPalette({ me, onClose, onKeys }: CommandPalettePr
               <Autocomplete.Collection>
                 {(hit: Hit) => (
                   <Autocomplete.Item key={hit.key} value={hit} className={styles.hit} onClick={() => choose(hit)}>
-                    <hit.icon size={16} strokeWidth={1.75} aria-hidden />
+                    <hit.icon size={16} strokeWidth={1.75} className={hit.tone} aria-hidden />
                     <span>
                       <Marked text={hit.title} search={words} /> <span className="soft">{hit.note}</span>
                     </span>

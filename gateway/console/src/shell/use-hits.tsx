@@ -1,26 +1,34 @@
 import { useNavigate } from "@tanstack/react-router";
-import { Laptop, type LucideIcon } from "lucide-react";
+import { CircleAlert, Clock, Laptop, type LucideIcon } from "lucide-react";
+import type { ReactNode } from "react";
 import type { AnyOperation } from "../operations/record-operation.ts";
 import { useRun } from "../operations/runner.tsx";
 import { type PageLink, to, toRecord } from "../parts/links.ts";
 import { recentDevices } from "../parts/recent-devices.ts";
+import { Sentence } from "../parts/sentence.tsx";
+import { useAttention } from "../parts/use-attention.ts";
 import { useFilters } from "../parts/use-filters.ts";
 import type { Command } from "../rules/command.ts";
 import { contains } from "../rules/contains.ts";
+import { firstOffered } from "../rules/first-offered.ts";
 import { isId } from "../rules/ids.ts";
 import { type Me, whyNot } from "../rules/why-not.ts";
 import { groupNames } from "./kinds/kind.ts";
 import { pagesFor } from "./navigation.tsx";
+import { iconOfPage } from "./page-icons.ts";
 import { isMeant, useFound } from "./use-found.ts";
 import { useRecordOfId } from "./use-record-of-id.ts";
 
 /** Something that was found, and what choosing it does. */
-export type Hit = { key: string; title: string; note: string; icon: LucideIcon; run(): void };
+export type Hit = { key: string; title: string; note: ReactNode; icon: LucideIcon; tone?: "bad" | "warn"; run(): void };
 type Group = { name: string; items: Hit[] };
 
 /** Operations that are shown at most: of a command, and beside what was searched. */
 const mostMeant = 12;
 const mostBeside = 6;
+/** Problems and devices that are shown before anything is typed. */
+const mostNeeds = 3;
+const mostRecent = 3;
 
 type Go = (link: PageLink) => () => void;
 type FoundRecords = ReturnType<typeof useFound>["found"];
@@ -42,8 +50,15 @@ function recordGroups(found: FoundRecords, words: string, orgId: string | undefi
     ]);
   }
   const devices = new Set(groups.get("Devices")?.map(({ key }) => key));
-  const recent = recentDevices()
-    .filter(({ id, hostname }) => contains(hostname, words) && !devices.has(`device ${id}`))
+  const recent = recentHits(words, orgId, go).filter(({ key }) => !devices.has(key.replace("recent", "device")));
+  groups.set("Devices", [...(groups.get("Devices") ?? []), ...recent]);
+  return [...groups].map(([name, items]) => ({ name, items }));
+}
+
+/** The devices that were opened last and have these words in their names. */
+const recentHits = (words: string, orgId: string | undefined, go: Go): Hit[] =>
+  recentDevices()
+    .filter(({ hostname }) => contains(hostname, words))
     .map(({ id, hostname }) => ({
       key: `recent ${id}`,
       title: hostname,
@@ -51,8 +66,22 @@ function recordGroups(found: FoundRecords, words: string, orgId: string | undefi
       icon: Laptop,
       run: go(toRecord("/devices/$id", { id }, { orgId })),
     }));
-  groups.set("Devices", [...(groups.get("Devices") ?? []), ...recent]);
-  return [...groups].map(([name, items]) => ({ name, items }));
+
+/** What needs attention, the worst first, each leading to what is to be done. */
+function useNeedHits(orgId: string | undefined): Hit[] {
+  const { needs } = useAttention(orgId);
+  const navigate = useNavigate();
+  return needs.slice(0, mostNeeds).map(({ key, tone, title, sentence, link }) => {
+    const { pathname, searchParams } = new URL(link, location.origin);
+    return {
+      key: `need ${key}`,
+      title: title.replace(/\.$/, ""),
+      note: <Sentence of={sentence} />,
+      icon: tone === "bad" ? CircleAlert : Clock,
+      tone,
+      run: () => void navigate({ to: pathname, search: Object.fromEntries(searchParams) }),
+    };
+  });
 }
 
 const titleOf = ({ verb, name, asksFirst }: AnyOperation) =>
@@ -87,7 +116,11 @@ export function useHits(me: Me, text: string): { groups: Group[]; isSearching: b
   const isCalled = (operation: AnyOperation) =>
     [operation.verb, ...(operation.alsoCalled ?? [])].some((word) => contains(`${word} ${operation.name}`, text));
   const offered = uniqueByKey(hitsOf(here.filter(isCalled)));
-  const others = hitsOf([...(text ? unbound.filter(isCalled) : []), ...operationsOf(found, command)]);
+  const needs = useNeedHits(orgId);
+  const others = hitsOf([
+    ...(text ? unbound.filter(isCalled) : firstOffered(unbound)),
+    ...operationsOf(found, command),
+  ]);
   const operations: Group = {
     name: "Operations",
     items: uniqueByKey(others)
@@ -95,19 +128,35 @@ export function useHits(me: Me, text: string): { groups: Group[]; isSearching: b
       .slice(0, command ? mostMeant : mostBeside),
   };
   const onPage: Group = { name: "On this page", items: offered.slice(0, mostMeant) };
-  const groups = [
-    // A command is run: what it does comes first.
+  const pages: Group = {
+    name: "Pages",
+    items: pagesFor(me)
+      .filter(({ title }) => contains(title, text))
+      .map(({ to: path, title, icon }) => ({
+        key: path,
+        title,
+        note: "",
+        icon: iconOfPage(path, icon),
+        run: go(to(path, { orgId })),
+      })),
+  };
+  const byItsId: Group = { name: "By its id", items: byId.found.map((hit) => ({ ...hit, run: go(hit.link) })) };
+  const atFirst: Group[] = [
+    { name: "Needs attention", items: needs },
+    { name: "Opened before", items: recentHits("", orgId, go).slice(0, mostRecent) },
+    onPage,
+    operations,
+    pages,
+  ];
+  // A command is run: what it does comes first.
+  const searched: Group[] = [
     ...(command ? [onPage, operations] : []),
-    { name: "By its id", items: byId.found.map((hit) => ({ ...hit, run: go(hit.link) })) },
+    byItsId,
     ...recordGroups(found, words, orgId, go),
-    {
-      name: "Pages",
-      items: pagesFor(me)
-        .filter(({ title }) => contains(title, text))
-        .map(({ to: path, title, icon }) => ({ key: path, title, note: "", icon, run: go(to(path, { orgId })) })),
-    },
+    pages,
     ...(command ? [] : [onPage, operations]),
-  ].filter(({ items }) => items.length > 0);
+  ];
+  const groups = (text === "" ? atFirst : searched).filter(({ items }) => items.length > 0);
   return { groups, isSearching: isSearching || byId.isSearching, words };
 }
 

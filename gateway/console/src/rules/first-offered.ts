@@ -1,0 +1,6 @@
+/** What is begun most often, by the names of the operations, in the order in which the command menu has them. */
+const common = ["device.add", "user.make", "webhook.make", "key.make", "rollout.make", "sign-in-policy.change"];
+
+/** The operations that are offered before anything is typed, the most useful first. */
+export const firstOffered = <O extends { id: string }>(operations: readonly O[]): O[] =>
+  common.flatMap((id) => operations.find((each) => each.id === id) ?? []);
