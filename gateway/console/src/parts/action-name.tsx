@@ -1,3 +1,4 @@
+import type { ReactNode } from "react";
 import { actionTitle, rowTitle } from "../rules/action-words.ts";
 import { iconOf } from "./action-icon.tsx";
 import styles from "./action-name.module.css";
@@ -13,9 +14,22 @@ export const ActionName = ({ of }: { of: string }) => (
 export function RowName({ of, isQuiet = false }: { of: Parameters<typeof rowTitle>[0]; isQuiet?: boolean }) {
   const Icon = iconOf(of.action);
   return (
-    <span className={styles.row} data-quiet={isQuiet || undefined} data-tip={of.action}>
+    <span
+      className={styles.row}
+      data-quiet={isQuiet || undefined}
+      data-tone={of.result === "success" ? undefined : "bad"}
+      data-tip={of.action}
+    >
       <Icon size={15} strokeWidth={1.75} aria-hidden />
       {rowTitle(of)}
     </span>
   );
 }
+
+/** A row's name with its mark beside it, which stays whole where the name is cut. */
+export const Marked = ({ by, children }: { by: ReactNode; children: ReactNode }) => (
+  <span className={styles.marked}>
+    {children}
+    {by}
+  </span>
+);

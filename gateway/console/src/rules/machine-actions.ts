@@ -18,3 +18,26 @@ export const nothing = "none";
 
 /** Filters of the audit trail's list with which it leaves nothing out. */
 export const allRows = { excludeActions: nothing, excludeTargetTypes: nothing } as const;
+
+/** Choices of the rows that the audit trail shows, from the fewest to all of them. */
+export const rowChoices = {
+  changes: "changes",
+  machines: "changes, machines and sign-ins",
+  devices: "changes, each device of bulk jobs",
+  all: "everything",
+} as const;
+
+type Folding = { excludeActions?: string | undefined; excludeTargetTypes?: string | undefined };
+
+/** The choice that filters of the address are. */
+export function shownRows({ excludeActions, excludeTargetTypes }: Folding): keyof typeof rowChoices {
+  const hasDevices = excludeTargetTypes === nothing;
+  if (excludeActions === nothing) return hasDevices ? "all" : "machines";
+  return hasDevices ? "devices" : "changes";
+}
+
+/** The filters of a choice; one that is left out folds its rows. */
+export const filtersOfShown = (choice: string) => ({
+  excludeActions: choice === "machines" || choice === "all" ? nothing : undefined,
+  excludeTargetTypes: choice === "devices" || choice === "all" ? nothing : undefined,
+});

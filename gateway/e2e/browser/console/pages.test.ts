@@ -160,7 +160,7 @@ inChromium("the console's pages", (visit) => {
       // The neighbouring rows of the filtered list.
       await page.keyboard.press("[");
       await page.getByRole("heading", { level: 1, name: /web-02/ }).waitFor();
-      expect(await page.getByRole("link", { name: /^Above/ }).count()).toBe(0);
+      expect(await page.getByRole("link", { name: /^Previous/ }).count()).toBe(0);
       await visitor.expectAccessible();
       await page.getByRole("tab", { name: "Events" }).click();
       await page.getByText("Its agent has sent no events yet.").waitFor();

@@ -1,3 +1,5 @@
+import { ChevronDown, ChevronRight } from "lucide-react";
+import { useState } from "react";
 import { type BodyOf, useGet } from "../../api/queries.ts";
 import { Facts, Json, Section } from "../../parts/facts.tsx";
 import { CopyButton } from "../../parts/list-head.tsx";
@@ -39,7 +41,25 @@ export function AuditRow() {
     value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value);
   return (
     <>
-      <PageTitle title={rowTitle(data)} status={data.result} sub={<By of={data} />} actions={<Neighbours id={id} />} />
+      <PageTitle
+        title={rowTitle(data)}
+        status={data.result}
+        sub={<By of={data} />}
+        actions={<Neighbours id={id} words={["Newer entry", "Older entry"]} />}
+      />
+      {changes.length > 0 ? (
+        <Section title="What changed">
+          <PlainTable columns={["Field", "Before", "After"]}>
+            {changes.map((change) => (
+              <tr key={change.field}>
+                <th scope="row">{change.field}</th>
+                <td className={plain.message}>{text(change.before)}</td>
+                <td className={plain.message}>{text(change.after)}</td>
+              </tr>
+            ))}
+          </PlainTable>
+        </Section>
+      ) : null}
       <Section
         title="What happened"
         action={
@@ -62,32 +82,28 @@ export function AuditRow() {
             ["Client", data.userAgent],
             ["Error", data.errorMessage],
           ]}
+          isBrief
         />
       </Section>
-      {changes.length > 0 ? (
-        <Section title="What changed">
-          <PlainTable columns={["Field", "Before", "After"]}>
-            {changes.map((change) => (
-              <tr key={change.field}>
-                <th scope="row">{change.field}</th>
-                <td className={plain.message}>{text(change.before)}</td>
-                <td className={plain.message}>{text(change.after)}</td>
-              </tr>
-            ))}
-          </PlainTable>
-        </Section>
-      ) : null}
       <Seal of={data} />
-      <Section
-        title="Raw record"
-        action={<CopyButton what="record" text={() => JSON.stringify(data.details, null, 2)} />}
-      >
-        <details>
-          <summary>Details as JSON</summary>
-          <Json value={data.details} label="Details of the row" />
-        </details>
-      </Section>
+      <Raw details={data.details} />
     </>
+  );
+}
+
+/** What the row holds besides its fields, as it was recorded. */
+function Raw({ details }: { details: unknown }) {
+  const [isOpen, open] = useState(false);
+  const Chevron = isOpen ? ChevronDown : ChevronRight;
+  return (
+    <Section title="Raw record" action={<CopyButton what="record" text={() => JSON.stringify(details, null, 2)} />}>
+      <div>
+        <button type="button" aria-expanded={isOpen} onClick={() => open(!isOpen)}>
+          <Chevron size={15} aria-hidden /> Details as JSON
+        </button>
+      </div>
+      {isOpen ? <Json value={details} label="Details of the row" /> : null}
+    </Section>
   );
 }
 

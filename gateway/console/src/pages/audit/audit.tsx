@@ -3,8 +3,9 @@ import { Link } from "@tanstack/react-router";
 import { useCallback } from "react";
 import { newAlertOfFilters } from "../../operations/new-alert.tsx";
 import { OperationButton } from "../../operations/operation-buttons.tsx";
-import { RowName } from "../../parts/action-name.tsx";
+import { Marked, RowName } from "../../parts/action-name.tsx";
 import { ExportButton } from "../../parts/export-button.tsx";
+import bar from "../../parts/filter-bar.module.css";
 import { asOptions } from "../../parts/filter-bar.tsx";
 import { to, toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
@@ -20,7 +21,7 @@ import { alertQueryOf } from "../../rules/alert-body.ts";
 import { categories, results } from "../../rules/audit-filters.ts";
 import { claimedActorIn } from "../../rules/claimed-actor.ts";
 import { dayHeading } from "../../rules/day-heading.ts";
-import { foldedRows, nothing } from "../../rules/machine-actions.ts";
+import { filtersOfShown, foldedRows, nothing, rowChoices, shownRows } from "../../rules/machine-actions.ts";
 import { sensitiveMark } from "../../rules/sensitive-actions.ts";
 
 /** Filters that list, search and export know; the text is one of the search alone. */
@@ -43,12 +44,6 @@ const commonFilters = [
 
 /** Whoever looks for one of these gets every row of it. */
 const narrowing = ["q", "user", "actorId", "action", "actions", "resource", "resourceId", "target"] as const;
-/** Rows that are folded until a box shows them, and what it is called. */
-const boxes = [
-  ["excludeActions", "Rows of machines, and sign-ins"],
-  ["excludeTargetTypes", "Each device of bulk jobs"],
-] as const;
-
 type AuditRow = ItemOf<"/api/v1/audit-logs/logs">;
 
 /** The audit trail: who did what, newest first, by day. */
@@ -84,18 +79,18 @@ export function Audit() {
       hasTimeRange
       defaults={defaults}
       controls={
-        isNarrowed
-          ? null
-          : boxes.map(([name, title]) => (
-              <label key={name}>
-                <input
-                  type="checkbox"
-                  checked={filters[name] === nothing}
-                  onChange={({ target }) => change({ [name]: target.checked ? nothing : undefined })}
-                />{" "}
-                {title}
-              </label>
-            ))
+        isNarrowed ? null : (
+          <label className={bar.choice}>
+            <span>Show</span>
+            <select value={shownRows(filters)} onChange={({ target }) => change(filtersOfShown(target.value))}>
+              {Object.entries(rowChoices).map(([name, title]) => (
+                <option key={name} value={name}>
+                  {title}
+                </option>
+              ))}
+            </select>
+          </label>
+        )
       }
       groupOf={ofDay}
       actions={(shown) => (
@@ -128,11 +123,13 @@ function columns({
     {
       id: "action",
       title: "Action",
-      exported: ["action"],
+      exported: ["action", "result"],
       cell: (row) => (
-        <Link {...toRecord("/audit/$id", { id: row.id }, { orgId })}>
-          <RowName of={row} isQuiet={!isByUser(row)} />
-        </Link>
+        <Marked by={markOf(row)}>
+          <Link {...toRecord("/audit/$id", { id: row.id }, { orgId })}>
+            <RowName of={row} isQuiet={!isByUser(row)} />
+          </Link>
+        </Marked>
       ),
     },
     {
@@ -170,15 +167,6 @@ function columns({
       width: "19rem",
       as: "note",
       cell: (row) => <Resource of={row} orgId={orgId} />,
-    },
-    {
-      id: "result",
-      title: "Mark",
-      exported: ["result"],
-      width: "8rem",
-      as: "state",
-      isUsual: (row) => markOf(row) === null,
-      cell: markOf,
     },
     {
       id: "time",

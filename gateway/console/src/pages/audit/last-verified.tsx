@@ -1,5 +1,7 @@
+import { isProblem } from "@muster/client";
 import { useGet } from "../../api/queries.ts";
 import { FailureState, Loading } from "../../parts/states.tsx";
+import { Status } from "../../parts/status.tsx";
 import { Time } from "../../parts/time.tsx";
 import { soundness } from "../../rules/soundness.ts";
 
@@ -10,10 +12,18 @@ export function LastVerified({ orgId }: { orgId: string }) {
   const last = data?.data[0];
   if (error) return <FailureState failure={error.failure} onRetry={() => void refetch()} />;
   if (!data) return <Loading what="Loading verifications" />;
-  if (!last?.finishedAt) return <p className="soft">This chain was not verified in the last 30 days.</p>;
+  if (!last?.finishedAt) {
+    return (
+      <p>
+        <Status of="not verified" tone="warn" /> This chain was not verified in the last 30 days.
+      </p>
+    );
+  }
+  const isSound = !last.verdicts.some(isProblem);
   return (
     <p>
-      Last verified <Time at={last.finishedAt} />, {last.rows.toLocaleString()} rows
+      <Status of={isSound ? "verified" : "not as sealed"} tone={isSound ? "good" : "bad"} /> Last verified{" "}
+      <Time at={last.finishedAt} />, {last.rows.toLocaleString()} rows
       {last.from === null ? "" : ` from #${last.from.toLocaleString()} on`}: {soundness(last.verdicts)}.
     </p>
   );

@@ -9,13 +9,16 @@ import { to } from "../../parts/links.ts";
 import { useWhyNot } from "../../parts/me.tsx";
 import { NameOf } from "../../parts/name-of.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
+import plain from "../../parts/plain-table.module.css";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { FailureState, Loading, NotAllowed } from "../../parts/states.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
-import { Instant, Time } from "../../parts/time.tsx";
+import { Time } from "../../parts/time.tsx";
 import { TimeRange } from "../../parts/time-range.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 import { everyDay } from "../../rules/days.ts";
+import { highest } from "../../rules/highest.ts";
+import { shareOf } from "../../rules/share-of.ts";
 import { type Counts, Totals } from "./totals.tsx";
 
 type Action = Counts & { action: string; category: string };
@@ -76,7 +79,18 @@ export function Reports() {
   );
 }
 
+/** A day of the report, which are those of UTC. */
+const dayOf = (day: string) =>
+  new Date(`${day}T00:00:00.000Z`).toLocaleDateString(undefined, { month: "short", day: "numeric", timeZone: "UTC" });
+
 const none = { total: 0, success: 0, failure: 0, denied: 0 };
+const outcomes = [
+  ["total", undefined],
+  ["success", undefined],
+  ["failure", "bad"],
+  ["denied", "warn"],
+] as const;
+const columns = ["Rows", "Success", "Failure", "Denied"];
 
 function Shown({ of: report, orgId }: { of: Report; orgId: string | undefined }) {
   const { counts, byDay, byCategory, byAction, users, topActors } = report;
@@ -85,11 +99,14 @@ function Shown({ of: report, orgId }: { of: Report; orgId: string | undefined })
   const isLater = first > report.from;
   const from = isLater ? first : report.from;
   const days = everyDay(byDay, { from, to: report.to }, (day) => ({ ...none, day }));
+  const top = highest(days.map(({ total }) => total));
   const cells = (row: Counts) =>
-    (["total", "success", "failure", "denied"] as const).map((name) => (
-      <td key={name}>{row[name].toLocaleString()}</td>
+    outcomes.map(([name, tone]) => (
+      <td key={name} className={plain.end}>
+        <span className={row[name] === 0 ? "soft" : tone}>{row[name].toLocaleString()}</span>{" "}
+        {name === "total" ? <small className="soft">{shareOf(row.total, counts.total)}</small> : null}
+      </td>
     ));
-  const columns = ["Rows", "Success", "Failure", "Denied"];
   return (
     <>
       <Totals of={counts} time={report} orgId={orgId} />
@@ -97,22 +114,28 @@ function Shown({ of: report, orgId }: { of: Report; orgId: string | undefined })
         <Section
           title="By day"
           action={
-            isLater ? (
-              <p>
-                No row before <Instant at={`${from}T00:00:00.000Z`} />
-              </p>
-            ) : null
+            <p>
+              {[
+                ...(top
+                  ? [
+                      `${dayOf(days[top.at]?.day ?? from)}: ${days[top.at]?.total.toLocaleString()}, ${top.times} times a usual day`,
+                    ]
+                  : []),
+                ...(isLater ? [`no row before ${dayOf(from)}`] : []),
+              ].join(" · ")}
+            </p>
           }
         >
           <Chart
             label="Audit rows by day"
             series={[
               { name: "Success", tone: "good" },
-              { name: "Failure and denied", tone: "bad" },
+              { name: "Failure", tone: "bad" },
+              { name: "Denied", tone: "warn" },
             ]}
             points={days.map(({ day, success, failure, denied }) => ({
               at: `${day}T00:00:00.000Z`,
-              values: [success, failure + denied],
+              values: [success, failure, denied],
             }))}
           />
         </Section>
@@ -133,7 +156,7 @@ function Shown({ of: report, orgId }: { of: Report; orgId: string | undefined })
           </PlainTable>
         </Section>
       ) : null}
-      <ByActor actors={actors} orgId={orgId} columns={columns} cells={cells} />
+      <ByActor actors={actors} orgId={orgId} cells={cells} />
       {byAction && byAction.length > 0 ? (
         <Section title="By action">
           <PlainTable columns={["Action", "Category", ...columns]}>
@@ -158,12 +181,10 @@ function Shown({ of: report, orgId }: { of: Report; orgId: string | undefined })
 function ByActor({
   actors,
   orgId,
-  columns,
   cells,
 }: {
   actors: Report["topActors"] | Report["users"];
   orgId: string | undefined;
-  columns: readonly string[];
   cells(row: Counts): ReactNode;
 }) {
   return actors && actors.length > 0 ? (

@@ -2,8 +2,10 @@ import { Link } from "@tanstack/react-router";
 import { Section } from "../../parts/facts.tsx";
 import figures from "../../parts/fleet.module.css";
 import { to } from "../../parts/links.ts";
-import { Instant } from "../../parts/time.tsx";
+import { useZone, zoneName } from "../../parts/zone.ts";
 import { allRows } from "../../rules/machine-actions.ts";
+import { shareOf } from "../../rules/share-of.ts";
+import { timeSpan } from "../../rules/time-span.ts";
 
 export type Counts = { total: number; success: number; failure: number; denied: number };
 type TotalsProps = { of: Counts; time: { from: string; to: string }; orgId: string | undefined };
@@ -12,29 +14,27 @@ const outcomes = [
   ["total", "Rows", undefined],
   ["success", "Success", "good"],
   ["failure", "Failure", "bad"],
-  ["denied", "Denied", "bad"],
+  ["denied", "Denied", "warn"],
 ] as const;
 
 /** How many rows ended how, each a link to just those rows. */
 export function Totals({ of: counts, time: { from, to: until }, orgId }: TotalsProps) {
+  const timeZone = zoneName(useZone());
   const all = { ...allRows, orgId, from, to: until };
   return (
     <Section
       title="In total"
-      action={
-        <p>
-          <Instant at={from} /> – <Instant at={until} />
-        </p>
-      }
+      action={<p className="number">{timeSpan(new Date(from), new Date(until), new Date(), { timeZone })}</p>}
     >
       <ul className={figures.counts}>
         {outcomes.map(([name, word, tone]) => (
           <li key={name} data-tone={counts[name] > 0 ? tone : "off"}>
             <Link {...to("/audit", name === "total" ? all : { ...all, result: name })}>
               <span>{word}</span>
-              <b className={`number ${tone === "bad" && counts[name] > 0 ? "bad" : ""}`}>
+              <b className={`number ${tone !== "good" && counts[name] > 0 ? (tone ?? "") : ""}`}>
                 {counts[name].toLocaleString()}
               </b>
+              {name === "total" ? null : <small>{shareOf(counts[name], counts.total)}</small>}
             </Link>
           </li>
         ))}

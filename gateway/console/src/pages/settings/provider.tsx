@@ -1,4 +1,4 @@
-import { type BodyOf, useGet } from "../../api/queries.ts";
+import { type BodyOf, useGet, useList } from "../../api/queries.ts";
 import { HeadOperations } from "../../operations/operation-buttons.tsx";
 import { providerOperations } from "../../operations/providers.tsx";
 import { EndsAt } from "../../parts/ends-at.tsx";
@@ -70,12 +70,14 @@ export function ProviderPage() {
 
 function ProviderFacts({ data, when }: { data: Provider; when: string | null }) {
   const issuer = data.issuer ?? data.samlEntityId;
+  const attempts = useList("/api/v1/sso/providers/{id}/attempts", { params: { path: { id: data.id } } });
+  const isUnused = data.health?.status === "healthy" && attempts.rows.length === 0;
   return (
-    <Section title="Facts">
+    <Section title="How people sign in">
       <Facts
         of={[
-          ["Health", data.health ? <Sentence key="health" of={data.health.reason} /> : null],
-          ["Protocol", data.type === "saml" ? "SAML 2.0" : "OpenID Connect"],
+          // Of one that nobody has used, the list of sign-ins says so.
+          ["Sign-ins", data.health && !isUnused ? <Sentence key="health" of={data.health.reason} /> : null],
           ["Issuer", issuer ? <Address key="issuer" of={issuer} /> : null],
           ...(data.type === "oidc"
             ? ([
@@ -85,20 +87,18 @@ function ProviderFacts({ data, when }: { data: Provider; when: string | null }) 
               ] as const)
             : ([
                 ["Metadata address", data.samlMetadataUrl ? <Address key="url" of={data.samlMetadataUrl} /> : null],
-                ["Metadata read", <Time key="read" at={data.samlMetadataAt} />],
+                ["Metadata read", data.samlMetadataAt ? <Time key="read" at={data.samlMetadataAt} /> : null],
                 ["Metadata error", data.samlMetadataError],
               ] as const)),
           ["E-mail domains", data.allowedDomains || "all"],
           [
-            "Accounts of new people",
-            data.autoProvision && data.defaultRoleId ? "created at the first sign-in" : "by invitation",
+            "New people",
+            data.autoProvision && data.defaultRoleId ? "get an account at the first sign-in" : "need an invitation",
           ],
-          [
-            "Password sign-in",
-            data.enforcement.inForce ? "refused" : when === null ? "allowed" : `allowed; refused ${when}`,
-          ],
-          ["Provider's second factor", data.trustIdpMfa ? "accepted" : "not accepted"],
+          ["Passwords", data.enforcement.inForce ? "refused" : when === null ? "allowed" : `allowed; refused ${when}`],
+          ["Its second factor", data.trustIdpMfa ? "accepted" : "not accepted"],
         ]}
+        isBrief
       />
     </Section>
   );
@@ -119,7 +119,7 @@ function Certificates({ data }: { data: Provider }) {
             <td>
               <EndsAt at={notAfter} days={certificateDays} />
             </td>
-            <td>{source}</td>
+            <td>{source === "metadata" && data.samlMetadataUrl === null ? "metadata, as entered" : source}</td>
           </tr>
         ))}
       </PlainTable>
