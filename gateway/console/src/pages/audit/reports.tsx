@@ -95,11 +95,6 @@ const columns = ["Rows", "Success", "Failure", "Denied"];
 function Shown({ of: report, orgId }: { of: Report; orgId: string | undefined }) {
   const { counts, byDay, byCategory, byAction, users, topActors } = report;
   const actors = users ?? topActors;
-  const first = byDay.map(({ day }) => day).sort()[0] ?? report.from;
-  const isLater = first > report.from;
-  const from = isLater ? first : report.from;
-  const days = everyDay(byDay, { from, to: report.to }, (day) => ({ ...none, day }));
-  const top = highest(days.map(({ total }) => total));
   const cells = (row: Counts) =>
     outcomes.map(([name, tone]) => (
       <td key={name} className={plain.end}>
@@ -110,38 +105,7 @@ function Shown({ of: report, orgId }: { of: Report; orgId: string | undefined })
   return (
     <>
       <Totals of={counts} time={report} orgId={orgId} />
-      {byDay.length > 0 ? (
-        <Section
-          title="By day"
-          action={
-            <p>
-              {[
-                ...(top
-                  ? [
-                      `${dayOf(days[top.at]?.day ?? from)}: ${days[top.at]?.total.toLocaleString()}, ${top.times} times a usual day`,
-                    ]
-                  : []),
-                ...(isLater ? [`no row before ${dayOf(from)}`] : []),
-              ].join(" · ")}
-            </p>
-          }
-        >
-          <Chart
-            label="Audit rows by day"
-            series={[
-              { name: "Success", tone: "good" },
-              { name: "Failure", tone: "bad" },
-              { name: "Denied", tone: "warn" },
-            ]}
-            points={days.map(({ day, success, failure, denied }) => ({
-              at: `${day}T00:00:00.000Z`,
-              values: [success, failure, denied],
-            }))}
-          />
-        </Section>
-      ) : (
-        <p className="soft">No row in this time.</p>
-      )}
+      {byDay.length > 0 ? <ByDay of={report} /> : <p className="soft">No row in this time.</p>}
       {byCategory && counts.total > 0 ? (
         <Section title="By category">
           <PlainTable columns={["Category", ...columns]}>
@@ -175,6 +139,46 @@ function Shown({ of: report, orgId }: { of: Report; orgId: string | undefined })
         </Section>
       ) : null}
     </>
+  );
+}
+
+/** Rows by day, and the day that stands far above the others. */
+function ByDay({ of: report }: { of: Report }) {
+  const { byDay } = report;
+  const first = byDay.map(({ day }) => day).sort()[0] ?? report.from;
+  const isLater = first > report.from;
+  const from = isLater ? first : report.from;
+  const days = everyDay(byDay, { from, to: report.to }, (day) => ({ ...none, day }));
+  const top = highest(days.map(({ total }) => total));
+  return (
+    <Section
+      title="By day"
+      action={
+        <p>
+          {[
+            ...(top
+              ? [
+                  `${dayOf(days[top.at]?.day ?? from)}: ${days[top.at]?.total.toLocaleString()}, ${top.times} times a usual day`,
+                ]
+              : []),
+            ...(isLater ? [`no row before ${dayOf(from)}`] : []),
+          ].join(" · ")}
+        </p>
+      }
+    >
+      <Chart
+        label="Audit rows by day"
+        series={[
+          { name: "Success", tone: "good" },
+          { name: "Failure", tone: "bad" },
+          { name: "Denied", tone: "warn" },
+        ]}
+        points={days.map(({ day, success, failure, denied }) => ({
+          at: `${day}T00:00:00.000Z`,
+          values: [success, failure, denied],
+        }))}
+      />
+    </Section>
   );
 }
 

@@ -48,7 +48,7 @@ export function Access({ of: user }: { of: User }) {
 }
 
 /** How a user signs in, and since when. */
-export function Account({ of: user }: { of: User }) {
+export function AccountFacts({ of: user }: { of: User }) {
   const { word, tone } = factorState(user);
   return (
     <Section title="Account">

@@ -10,7 +10,7 @@ export function Allowed({ roleId }: { roleId: string }) {
   const mayRead = useWhyNot("GET /api/v1/roles/{id}") === null;
   const { data } = useGet("/api/v1/roles/{id}", { params: { path: { id: roleId } } }, { enabled: mayRead });
   return data ? (
-    <Section title="What they may do" action={<Link {...toRecord("/roles/$id", { id: roleId })}>{data.name}</Link>}>
+    <Section title="What they may do" action={<Link {...toRecord("/roles/$id", { id: roleId })}>The role</Link>}>
       <Facts of={permissionAreas(data.permissions)} />
     </Section>
   ) : null;

@@ -8,7 +8,7 @@ import { PageTitle } from "../../parts/page-title.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
 import { Sides } from "../../parts/sides.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
-import { Access, Account } from "./account.tsx";
+import { Access, AccountFacts } from "./account.tsx";
 import { Activity } from "./activity.tsx";
 import { Allowed } from "./allowed.tsx";
 import { FactorMissing } from "./factor-missing.tsx";
@@ -24,7 +24,7 @@ export function UserPage() {
   const facts = (
     <>
       <Access of={data} />
-      <Account of={data} />
+      <AccountFacts of={data} />
     </>
   );
   return (

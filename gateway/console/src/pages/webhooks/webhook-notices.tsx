@@ -53,14 +53,14 @@ export function WebhookNotices({ of: webhook, showDeliveries }: WebhookNoticesPr
   );
 }
 
-type WebhookWarningsProps = {
+type WarningLinesProps = {
   of: Webhook;
   /** Whether the first one stands above the page already. */
   isAfterNotice: boolean;
 };
 
 /** What makes its deliveries less safe, a line each with what ends it. */
-export const WebhookWarnings = ({ of: webhook, isAfterNotice }: WebhookWarningsProps) =>
+export const WarningLines = ({ of: webhook, isAfterNotice }: WarningLinesProps) =>
   webhook.warnings.slice(isAfterNotice ? 1 : 0).map((warning) => (
     <div key={warning} className={styles.warning}>
       <TriangleAlert size={15} aria-hidden />

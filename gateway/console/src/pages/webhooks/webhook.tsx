@@ -24,7 +24,7 @@ import { EventExamples } from "./event-examples.tsx";
 import { LatencyChart } from "./latency-chart.tsx";
 import { Replays } from "./replays.tsx";
 import styles from "./webhook.module.css";
-import { WebhookNotices, WebhookWarnings } from "./webhook-notices.tsx";
+import { WarningLines, WebhookNotices } from "./webhook-notices.tsx";
 
 type Webhook = BodyOf<"/api/v1/webhooks/{id}">;
 
@@ -154,6 +154,6 @@ const Endpoint = ({ of: data }: { of: Webhook }) => (
         ["Retries", retriesText(data.retrySchedule)],
       ]}
     />
-    <WebhookWarnings of={data} isAfterNotice={shownHealth(data).tone !== "bad"} />
+    <WarningLines of={data} isAfterNotice={shownHealth(data).tone !== "bad"} />
   </Section>
 );
