@@ -130,6 +130,11 @@ const rows: [RuleName, string, Partial<GateInput>][] = [
     "a version too old, without a step",
     agents([release("1.2.0", { minimumVersion: "1.1.0" })], "1.2.0"),
   ],
+  [
+    "below_minimum",
+    "a version too old, whose release is the only other one",
+    agents([release("1.2.0", { minimumVersion: "1.1.0" }), release("1.0.0")], "1.2.0"),
+  ],
   ["window_closed", "a closed window", closed],
   ["offered", "a closed window, requested", { ...closed, requested: true }],
   [

@@ -31,6 +31,8 @@ describe("a rollback note", () => {
     ["of one organization is not for a partner", { scope: orgId }, { orgId: null }, "is for another organization"],
     ["is not for another component", {}, { component: "watchdog" }, "is for agent 1.2.0"],
     ["is not for another version", {}, { version: "1.1.0" }, "is for agent 1.2.0"],
+    ["ends at its time in another zone", { expires: "2024-02-29T14:00:00+02:00" }, {}, "has expired"],
+    ["permits until its time in another zone", { expires: "2024-02-29T14:00:01+02:00" }, {}, null],
     ["ends at its time", { expires: "2024-02-29T12:00:00Z" }, {}, "has expired"],
   ])("%s", (_, change, of, reason) => {
     const against: Rollback = { component: "agent", version: "1.2.0", orgId, now, ...of };
