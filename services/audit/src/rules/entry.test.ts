@@ -52,6 +52,25 @@ describe("an audit entry", () => {
     expect(entryOf(event({ detailsJson: details }), now).details).toEqual({ "a\ufffdb": "x\ufffdy", lone: "\ufffd" });
   });
 
+  it("makes a key storable whose value is", () => {
+    expect(entryOf(event({ detailsJson: '{"a\\u0000b":1}' }), now).details).toEqual({ "a\ufffdb": 1 });
+  });
+
+  it("cuts an actor's and a resource's raw id at 255 characters", () => {
+    const { details } = entryOf(event({ actorId: "a".repeat(300), resourceId: "r".repeat(300) }), now);
+    expect(details).toEqual({ rawActorId: "a".repeat(255), rawResourceId: "r".repeat(255) });
+  });
+
+  it.each([
+    ["objects", '{"a":'.repeat(32), "}".repeat(32)],
+    ["arrays", `{"a":${"[".repeat(31)}`, `${"]".repeat(31)}}`],
+  ])("takes 32 levels of %s, clean or not, and not one more", (_name, open, close) => {
+    const read = (text: string) => entryOf(event({ detailsJson: text }), now).details;
+    expect(JSON.stringify(read(`${open}"x"${close}`))).toBe(`${open}"x"${close}`);
+    expect(JSON.stringify(read(`${open}"\\u0000"${close}`))).toBe(`${open}"\ufffd"${close}`);
+    expect(() => read(`{"a":${open}"x"${close}}`)).toThrow(UnsealableError);
+  });
+
   it("writes unsafe integers as strings and has no negative zero", () => {
     const { details } = entryOf(event({ detailsJson: '{"big":9223372036854775807,"zero":-0}' }), now);
     expect(details.big).toBe("9223372036854775808");

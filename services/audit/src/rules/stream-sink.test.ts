@@ -58,6 +58,12 @@ describe("an answer with a status that accepts", () => {
     ["Splunk's success", "splunk-hec", { text: "Success", code: 0 }, null],
     ["Splunk's other codes", "splunk-hec", { text: "Server is busy", code: 9 }, "Splunk answered with code 9"],
     ["a bulk answer without errors", "elastic-bulk", { took: 3, errors: false, items: [item(201)] }, null],
+    [
+      "a row that was sent elsewhere",
+      "elastic-bulk",
+      { errors: true, items: [item(299), item(300, "moved")] },
+      "1 of 2 documents were refused, the first with 300 moved",
+    ],
     ["rows that were stored before", "elastic-bulk", { errors: true, items: [item(409), item(201)] }, null],
     [
       "some rows that were refused",

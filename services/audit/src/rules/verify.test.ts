@@ -283,6 +283,9 @@ describe("verification", () => {
       tail,
     ]);
     // All rows pruned: the chain continues with a link to its base.
+    // The head was put back to where the chain began before the prune.
+    const kept = { ...inputs, rows, base: { seq: 3, checksum: rowAt(inputs, 3).checksum }, receipts };
+    expect(verify(kept)).toContain("HEAD_MISMATCH 5 3");
     const all = [receipt(1, 10)];
     const end = { seq: 10, checksum: rowAt(inputs, 10).checksum };
     expect(verify({ ...inputs, rows: [], base: end, receipts: all })).toEqual(["OK 0", "PRUNED_PREFIX 1-10"]);
