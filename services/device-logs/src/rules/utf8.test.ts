@@ -12,6 +12,10 @@ describe("invalid UTF-8", () => {
     ["\xef\xbf\xbd\xe9", 1, "\ufffd\ufffd"],
     ["\xc3(", 1, "\ufffd("],
     ["\xff\xfea", 2, "\ufffd\ufffda"],
+    // The first and the last character of each length, after a byte that is none.
+    ["\xe9\x7f\xc2\x80\xdf\xbf", 1, "\ufffd\u007f\u0080\u07ff"],
+    ["\xe9\xe0\xa0\x80\xef\xbf\xbf", 1, "\ufffd\u0800\uffff"],
+    ["\xe9\xf0\x90\x80\x80\xf4\x8f\xbf\xbf", 1, "\ufffd\u{10000}\u{10ffff}"],
   ])("in %p is %d times replaced by U+FFFD", (text, replaced, expected) => {
     expect(utf8Text(latin1(text))).toEqual({ text: expected, replaced });
     const bytes = latin1(text);
