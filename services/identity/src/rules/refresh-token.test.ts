@@ -48,6 +48,7 @@ describe("the outcome of a refresh token", () => {
   it.each([
     ["the current one rotates", 5, {}, "rotate"],
     ["the one before answers again inside the grace", 4, {}, "repeat"],
+    ["the one before answers again at the grace's end", 4, { rotatedAt: ago(graceMs) }, "repeat"],
     ["the one before is reuse after the grace", 4, { rotatedAt: ago(graceMs + 1) }, "reuse"],
     ["an older one is reuse", 3, {}, "reuse"],
     ["one from the future is reuse", 6, {}, "reuse"],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { factColumns } from "../testing/fact-columns.ts";
-import { saysNothingNew } from "./presence.ts";
+import { crowdOf, saysNothingNew } from "./presence.ts";
 
 const now = new Date("2026-11-27T12:00:00.000Z");
 const row = {
@@ -45,5 +45,19 @@ describe("a heartbeat says nothing new", () => {
     ["at the end of an update", { status: "updating", updating_component: "agent", updating_version: "1.0.0" }, {}],
   ])("but not %s", (_name, before, change) => {
     expect(saysNothingNew({ ...row, ...before }, { ...said, ...change }, now)).toBe(false);
+  });
+});
+
+describe("the crowd among silent devices", () => {
+  const of = (...owners: string[]) => owners.map((owner) => ({ org_id: owner, partner_id: owner[0] ?? "" }));
+
+  it.each<[string, ReturnType<typeof of>, string[]]>([
+    ["nobody, of none", [], []],
+    ["an organization that owns half of them", of("a1", "a1", "b1", "c1"), ["a1"]],
+    ["two that own a half each", of("a1", "b1"), ["a1", "b1"]],
+    ["the partner of small ones", of("a1", "a2", "b1", "c1"), ["a"]],
+    ["nobody, where all are small", of("a1", "b1", "c1"), []],
+  ])("is %s", (_name, devices, expected) => {
+    expect(crowdOf(devices)).toEqual(expected);
   });
 });

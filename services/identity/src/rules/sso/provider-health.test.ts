@@ -36,6 +36,13 @@ describe("the health of an identity provider", () => {
       "ended at 2026-01-31",
     ],
     [
+      "unreachable at its last certificate's end",
+      { ...saml, saml_certificates: [{ ...past, notAfter: now.toISOString() }] },
+      null,
+      "unreachable",
+      `ended at ${now.toISOString()}`,
+    ],
+    [
       "healthy while one certificate counts",
       { ...saml, saml_certificates: [past, coming] },
       null,

@@ -11,6 +11,7 @@ describe("a document within its limits", () => {
     "<a><b><c></c></b></a>",
     "<a><b><c/></b><d/></a>",
     '<a x="1" y="2"><b x=">"/></a>',
+    `<a x='>"=' y="'>="/>`,
     `<a>${"x".repeat(93)}</a>`,
   ])("is %s", (text) => {
     expect(error(text)).toBeNull();
