@@ -17,6 +17,7 @@ const well: HealthFacts = {
 describe("health", () => {
   it.each<[Partial<HealthFacts>, string, string]>([
     [{}, "healthy", "The last attempt did not fail."],
+    [{ failed_attempts: 1 }, "healthy", "Few attempts failed."],
     [{ failed_attempts: 4 }, "healthy", "Few attempts failed."],
     [
       { failed_attempts: 5, failing_since: at(-60) },

@@ -43,6 +43,13 @@ describe("a replay", () => {
     );
   });
 
+  it("is refused for any number of types that do not exist, by the first 20 names", () => {
+    const events = Array.from({ length: 25 }, (_, n) => `gone.type_${n}`);
+    expect(() => replayWanted({ ...wanted, events }, now)).toThrow(
+      expect.objectContaining({ code: "unknown_event_type", facts: { types: events.slice(0, 20) } }),
+    );
+  });
+
   it("gives an event one id, in the form of a UUID of version 5", () => {
     const [replay, event] = ["11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"];
     expect(replayedId(replay, event)).toBe("093c7791-42df-5986-8eb8-7afc4e1dfa50");

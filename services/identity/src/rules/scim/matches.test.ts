@@ -34,7 +34,7 @@ describe("a value of a list", () => {
     expect(matchesValue(parseFilter(filter), home)).toBe(expected);
   });
 
-  it("that is a text has no parts", () => {
+  it("has no parts where it is a text", () => {
     expect(matchesValue(parseFilter("value pr"), "ada@example.com")).toBe(false);
   });
 });
