@@ -29,9 +29,9 @@ export type AuthChanges = {
 };
 
 export type AuthChangesOptions = {
-  sessions: SessionCache;
-  keys: KeyCache;
-  agents: AgentCache;
+  sessions: Pick<SessionCache, "forget" | "dropAll" | "revoked">;
+  keys: Pick<KeyCache, "forget" | "dropAll" | "changed">;
+  agents: Pick<AgentCache, "forget" | "dropAll" | "changed">;
   portals: Pick<PortalCache, "forget" | "dropAll">;
   rates: Pick<RateLimiter, "changed">;
   acknowledge(changeIds: readonly string[]): Promise<void>;
