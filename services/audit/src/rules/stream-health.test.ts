@@ -6,10 +6,10 @@ const healthy: StreamFacts = { status: "active", failures: 0, failing_since: nul
 
 describe("the health of a stream", () => {
   it.each<[string, Partial<StreamFacts>, string, string]>([
-    ["healthy", {}, "healthy", "The last attempt did not fail."],
+    ["healthy", {}, "healthy", "No recent attempt failed."],
     ["healthy while paused", { status: "paused", failures: 3, lag_seconds: 9_000 }, "healthy", "Paused by its users."],
     ["slow with old rows", { lag_seconds: 300.4 }, "slow", "Its oldest row was not accepted for 300 s."],
-    ["healthy just before", { lag_seconds: 299 }, "healthy", "The last attempt did not fail."],
+    ["healthy just before", { lag_seconds: 299 }, "healthy", "No recent attempt failed."],
     [
       "failing at the first failure",
       { failures: 1, failing_since: since, last_error: "answered 503" },

@@ -35,5 +35,5 @@ export function streamHealth({
   if (lag >= slowSeconds) {
     return { status: "slow", reason: `Its oldest row was not accepted for ${Math.floor(lag)} s.` };
   }
-  return { status: "healthy", reason: "The last attempt did not fail." };
+  return { status: "healthy", reason: "No recent attempt failed." };
 }

@@ -32,7 +32,7 @@ describe("a delivery's id", () => {
   it.each([
     [id("1"), "2c3d5d65-e556-59f3-8b33-a3216621b1b3"],
     [id("c"), "2c5606da-f988-58cd-add9-3912958355a4"],
-  ])("of webhook %s is the UUID of version 5", (webhookId, expected) => {
+  ])("is the UUID of version 5, for webhook %s", (webhookId, expected) => {
     expect(deliveryId(webhookId, id("2"), id("3"))).toBe(expected);
   });
 });

@@ -16,7 +16,7 @@ const well: HealthFacts = {
 
 describe("health", () => {
   it.each<[Partial<HealthFacts>, string, string]>([
-    [{}, "healthy", "The last attempt did not fail."],
+    [{}, "healthy", "No recent attempt failed."],
     [{ failed_attempts: 1 }, "healthy", "Few attempts failed."],
     [{ failed_attempts: 4 }, "healthy", "Few attempts failed."],
     [
@@ -40,10 +40,10 @@ describe("health", () => {
       "failing",
       "Nearly all attempts of a minute failed: it gets fewer concurrent requests until they succeed.",
     ],
-    [{ next_due_at: at(-59) }, "healthy", "The last attempt did not fail."],
+    [{ next_due_at: at(-59) }, "healthy", "No recent attempt failed."],
     [{ next_due_at: at(-60) }, "slow", "Its oldest delivery has been due for 60 s."],
     [{ next_due_at: at(-60), failed_attempts: 5 }, "failing", "5 attempts in a row failed."],
-    [{ next_due_at: at(-60), status: "disabled" }, "healthy", "The last attempt did not fail."],
+    [{ next_due_at: at(-60), status: "disabled" }, "healthy", "No recent attempt failed."],
     [{ status: "error", failed_reason: "gone" }, "unreachable", "Marked failed: it answered 410 Gone."],
     [{ status: "error", failed_reason: "exhausted" }, "unreachable", "Marked failed: no attempt succeeded for days."],
   ])("%j: %s, %s", (change, status, reason) => {

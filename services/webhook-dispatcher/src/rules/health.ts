@@ -55,5 +55,5 @@ export function healthOf(facts: HealthFacts, thresholds: HealthThresholds, now: 
   if (facts.status === "active" && dueSeconds >= thresholds.slowSeconds) {
     return { status: "slow", reason: `Its oldest delivery has been due for ${dueSeconds} s.` };
   }
-  return { status: "healthy", reason: attempts === 0 ? "The last attempt did not fail." : "Few attempts failed." };
+  return { status: "healthy", reason: attempts === 0 ? "No recent attempt failed." : "Few attempts failed." };
 }

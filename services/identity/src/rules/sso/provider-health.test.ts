@@ -16,7 +16,7 @@ const [past, coming] = [endingAt("2026-01-31T00:00:00Z"), endingAt("2026-02-02T0
 
 describe("the health of an identity provider", () => {
   it.each<[string, Facts, FailedSignIns | null, string, string]>([
-    ["healthy", oidc, null, "healthy", "The last sign-in did not fail."],
+    ["healthy", oidc, null, "healthy", "No recent sign-in failed."],
     ["healthy with few failures", oidc, failed(2), "healthy", "Few sign-ins failed."],
     ["healthy while nobody uses it", { ...oidc, status: "testing" }, failed(50), "healthy", "it is testing."],
     ["failing from three failures on", oidc, failed(3), "failing", "3 sign-ins in a row failed since 2026-01-31T12"],
@@ -47,7 +47,7 @@ describe("the health of an identity provider", () => {
       { ...saml, saml_certificates: [past, coming] },
       null,
       "healthy",
-      "did not fail",
+      "No recent",
     ],
   ])("is %s", (_what, row, signIns, status, reason) => {
     expect(providerHealth(row, signIns, now)).toEqual({ status, reason: expect.stringContaining(reason) });

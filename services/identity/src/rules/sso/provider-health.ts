@@ -35,7 +35,7 @@ export function providerHealth(row: Facts, failed: FailedSignIns | null, now: Da
   if (row.saml_metadata_error !== null) {
     return { status: "failing", reason: `Its metadata could not be read: ${row.saml_metadata_error}` };
   }
-  return { status: "healthy", reason: failed === null ? "The last sign-in did not fail." : "Few sign-ins failed." };
+  return { status: "healthy", reason: failed === null ? "No recent sign-in failed." : "Few sign-ins failed." };
 }
 
 /** When no certificate of a SAML provider counts any more; null without certificates. */
