@@ -19,7 +19,12 @@ import type { Agent, KeyHolder, PortalHolder, Session } from "../route/credentia
 import { type AuthChange, createAuthChanges } from "./auth-changes.ts";
 
 const caller: Caller = {
-  ...{ actor: { type: "user", id: "ada", email: null, name: null }, scope: "system", partnerId: null, orgId: null },
+  ...{
+    actor: { type: "user", id: "ada", email: null, name: null, role: null, department: null },
+    scope: "system",
+    partnerId: null,
+    orgId: null,
+  },
   ...{ orgAccess: { kind: "all" }, siteIds: null, permissions: [], mfaAt: null, sessionId: null, keyId: null },
 };
 const [endsAtMs, admits] = [Number.POSITIVE_INFINITY, null];
