@@ -25,7 +25,7 @@ const caller: Caller = {
     partnerId: null,
     orgId: null,
   },
-  ...{ orgAccess: { kind: "all" }, siteIds: null, permissions: [], mfaAt: null, sessionId: null, keyId: null },
+  ...{ orgAccess: { mode: "all" }, siteIds: null, permissions: [], mfaAt: null, sessionId: null, keyId: null },
 };
 const [endsAtMs, admits] = [Number.POSITIVE_INFINITY, null];
 const session = (id: string, principal: MessageInitShape<typeof PrincipalSchema>): Session => ({
