@@ -59,11 +59,13 @@ export function OneButton<R>({ of, operation }: OneProps<R>) {
   );
 }
 
+type NextStepProps<R> = OneProps<R> & { name: string; tone?: "warn"; isLarge?: true };
+
 /** The one operation that a record waits for, as a small button; `name` names the record for screen readers. */
-export function NextStep<R>({ of, operation, name, tone }: OneProps<R> & { name: string; tone?: "warn" }) {
+export function NextStep<R>({ of, operation, name, tone, isLarge }: NextStepProps<R>) {
   const run = useRun();
   return (
-    <button type="button" data-size="small" data-tone={tone} onClick={() => run(operation, of)}>
+    <button type="button" data-size={isLarge ? undefined : "small"} data-tone={tone} onClick={() => run(operation, of)}>
       {labelOf(operation)}
       <span className="visually-hidden"> {name}</span>
     </button>

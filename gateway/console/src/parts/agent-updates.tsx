@@ -1,14 +1,11 @@
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import type { BodyOf } from "../api/queries.ts";
-import { Section } from "./facts.tsx";
+import { Facts, Section } from "./facts.tsx";
 import forms from "./field.module.css";
 import { Field } from "./field.tsx";
-import type { ErrorsOf } from "./form-dialog.tsx";
+import { type ErrorsOf, FormDialog } from "./form-dialog.tsx";
 import { Options } from "./options.tsx";
-import { SaveRow } from "./save-row.tsx";
-import { FailureState } from "./states.tsx";
 import { Time } from "./time.tsx";
-import { useWrite } from "./use-write.ts";
 
 type Updates = BodyOf<"/api/v1/orgs/organizations/{id}/agent-updates">;
 type FieldName = keyof Updates["fields"];
@@ -38,10 +35,24 @@ export type WantedUpdates = {
   rollbackNote: string | null;
 };
 
+type Of = Updates["fields"][FieldName];
+
 /** What is in force, and who decided it. */
-function inForce({ effective, source, lockedBy }: Updates["fields"][FieldName]): string {
+function decided({ effective, source, lockedBy }: Of): string {
   const value = Array.isArray(effective) ? effective.map((day) => dayNames[day]).join(", ") : (effective ?? "not set");
-  return `In force: ${value}, by ${owners[source]}${lockedBy ? ", which locks it" : ""}.`;
+  return `${value}, by ${owners[source]}${lockedBy ? ", which locks it" : ""}`;
+}
+
+const inForce = (of: Of): string => `In force: ${decided(of)}.`;
+
+/** The days and times of the window that is in force, and who decided them. */
+function windowText({ windowDays, windowStart, windowEnd }: Updates["fields"]): string {
+  const [chosen, from, until] = [windowDays.effective, windowStart.effective, windowEnd.effective];
+  const on = chosen?.map((day) => dayNames[day]).join(", ") ?? "every day";
+  const time = from || until ? `${from ?? "00:00"} until ${until ?? "24:00"}` : "";
+  const text = chosen || time ? [on, time].filter(Boolean).join(", ") : "any time";
+  const sources = new Set([windowDays, windowStart, windowEnd].map(({ source }) => owners[source]));
+  return `${text}, by ${new Intl.ListFormat("en-GB").format(sources)}`;
 }
 
 type AgentUpdatesProps = {
@@ -52,57 +63,90 @@ type AgentUpdatesProps = {
   save(wanted: WantedUpdates): Promise<void>;
 };
 
-/** Pins, update policy and maintenance window of an organization or a partner. */
+/** Pins, update policy and maintenance window of an organization or a partner, and the form that changes them. */
 export function AgentUpdates({ of: updates, why, save }: AgentUpdatesProps) {
-  const write = useWrite();
-  const { fields, available, windowOpen, nextOpening } = updates;
-  async function send(event: FormEvent<HTMLFormElement>) {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget);
-    await write.run(() => save(wantedOf(form)));
-  }
+  const [isOpen, setOpen] = useState(false);
+  const { fields, windowOpen, nextOpening } = updates;
   return (
     <Section
       title="Agent updates"
       action={
-        <p>
-          {windowOpen ? "The window is open now" : "The window is closed"}
-          {!windowOpen && nextOpening ? (
-            <>
-              , it opens <Time at={nextOpening} />
-            </>
-          ) : null}
-        </p>
+        <>
+          <p>
+            {windowOpen ? "The window is open now" : "The window is closed"}
+            {!windowOpen && nextOpening ? (
+              <>
+                , it opens <Time at={nextOpening} />
+              </>
+            ) : null}
+          </p>
+          <button
+            type="button"
+            aria-disabled={why !== null}
+            data-tip={why ?? undefined}
+            onClick={() => setOpen(why === null)}
+          >
+            Change updates …{why ? <span className="visually-hidden"> ({why})</span> : null}
+          </button>
+        </>
       }
     >
-      <form className={forms.form} data-size="wide" onSubmit={send}>
-        {write.failure && !write.isAtFields ? <FailureState failure={write.failure} /> : null}
-        <fieldset className={forms.plain} data-size="wide" disabled={why !== null}>
-          <div className={forms.thirds}>
-            <Pin name="agentTarget" label="Agent" of={fields.agentTarget} versions={available.agent} {...write} />
-            <Pin
-              name="watchdogTarget"
-              label="Watchdog"
-              of={fields.watchdogTarget}
-              versions={available.watchdog}
-              {...write}
-            />
-            <Field label="Policy" hint={inForce(fields.updatePolicy)} errors={write.errorsOf("updatePolicy")}>
-              <select name="updatePolicy" defaultValue={fields.updatePolicy.value ?? ""}>
-                <option value="">inherited</option>
-                <option value="automatic">automatic</option>
-                <option value="manual">manual: only when someone asks</option>
-              </select>
-            </Field>
-          </div>
-          <Window of={fields} errorsOf={write.errorsOf} />
-          <WayBack of={updates} errorsOf={write.errorsOf} />
-        </fieldset>
-        <SaveRow why={why} write={write} />
-      </form>
+      <Facts
+        of={[
+          ["Agent version", decided(fields.agentTarget)],
+          ["Watchdog version", decided(fields.watchdogTarget)],
+          ["Policy", decided(fields.updatePolicy)],
+          ["Window", windowText(fields)],
+          ["Newer devices", updates.allowDowngrade ? "go back to the pinned version" : "keep their version"],
+        ]}
+      />
+      {isOpen ? <UpdatesForm of={updates} save={save} onClose={() => setOpen(false)} /> : null}
     </Section>
   );
 }
+
+type UpdatesFormProps = Pick<AgentUpdatesProps, "of" | "save"> & { onClose(): void };
+
+const UpdatesForm = ({ of: updates, save, onClose }: UpdatesFormProps) => (
+  <FormDialog
+    title="Change agent updates"
+    verb="Save"
+    running="Saving …"
+    send={(form) => save(wantedOf(form))}
+    onClose={onClose}
+  >
+    {(errorsOf) => <UpdatesFields of={updates} errorsOf={errorsOf} />}
+  </FormDialog>
+);
+
+type FieldsProps = { of: Updates; errorsOf: ErrorsOf };
+
+const UpdatesFields = ({ of: updates, errorsOf }: FieldsProps) => {
+  const { fields, available } = updates;
+  return (
+    <>
+      <div className={forms.columns}>
+        <Pin name="agentTarget" label="Agent" of={fields.agentTarget} versions={available.agent} errorsOf={errorsOf} />
+        <Pin
+          name="watchdogTarget"
+          label="Watchdog"
+          of={fields.watchdogTarget}
+          versions={available.watchdog}
+          errorsOf={errorsOf}
+        />
+      </div>
+      <Field label="Policy" hint={inForce(fields.updatePolicy)} errors={errorsOf("updatePolicy")}>
+        <select name="updatePolicy" defaultValue={fields.updatePolicy.value ?? ""}>
+          <option value="">inherited</option>
+          <option value="automatic">automatic</option>
+          <option value="manual">manual: only when someone asks</option>
+        </select>
+      </Field>
+      <Window of={fields} errorsOf={errorsOf} />
+      <WayBack of={updates} errorsOf={errorsOf} />
+    </>
+  );
+};
 
 function wantedOf(form: FormData): WantedUpdates {
   const text = (name: string) => String(form.get(name) ?? "").trim() || null;
@@ -158,7 +202,7 @@ function Window({ of: fields, errorsOf }: { of: Updates["fields"]; errorsOf: Err
         ))}
       </fieldset>
       <p className="soft">{errorsOf("windowDays")?.join(" ") ?? inForce(fields.windowDays)}</p>
-      <div className={forms.thirds}>
+      <div className={forms.columns}>
         <Field label="From" hint={inForce(fields.windowStart)} errors={errorsOf("windowStart")}>
           <input name="windowStart" type="time" defaultValue={fields.windowStart.value ?? ""} />
         </Field>

@@ -16,7 +16,10 @@ type ChartProps = {
   points: readonly Point[];
   /** Counts of a span each as bars, a level over time as an area, or one as a percentage. */
   kind?: "bars" | "area" | "percent";
-  size?: "large" | "small";
+  /** A large one takes the height that is left, from 15rem on, a fitting one from 8rem on. */
+  size?: "large" | "fitting" | "small";
+  /** Whether what is beside it already says which colour is which. */
+  isKeyed?: boolean;
   /** One moment that is pointed out. */
   mark?: Mark | undefined;
 };
@@ -25,12 +28,13 @@ type ChartProps = {
  * Counts over time, the series on one another. The same figures are a sentence for those who do not see it, and a
  * table for all; arrow keys move from value to value.
  */
-export function Chart({ label, series, points, kind = "bars", size, mark }: ChartProps) {
+export function Chart({ label, series, points, kind = "bars", size, isKeyed = false, mark }: ChartProps) {
   const short = useShortTime();
   const minuteOf = (at: Date) => short(at, "toMinute");
   const id = useId();
   const [isTableOpen, openTable] = useState(false);
   const names = series.map(({ name }) => name);
+  const hasLegend = series.length > 1 && !isKeyed;
   return (
     <figure className={styles.figure}>
       <Suspense fallback={<div className={styles.plot} data-size={size} />}>
@@ -44,8 +48,8 @@ export function Chart({ label, series, points, kind = "bars", size, mark }: Char
           {...(mark ? { mark } : {})}
         />
       </Suspense>
-      <figcaption className={series.length > 1 ? styles.legend : "visually-hidden"}>
-        {series.length > 1
+      <figcaption className={hasLegend ? styles.legend : "visually-hidden"}>
+        {hasLegend
           ? series.map(({ name, tone }) => (
               <span key={name} data-tone={tone}>
                 {name}

@@ -22,7 +22,13 @@ export const Facts = ({ of, isBrief }: FactsProps) => (
   </dl>
 );
 
-type SectionProps = { title: string; children: ReactNode; action?: ReactNode; tone?: "bad" };
+type SectionProps = {
+  title: string;
+  children: ReactNode;
+  action?: ReactNode;
+  /** Quiet, where it waits for something before it. */
+  tone?: "bad" | "quiet";
+};
 
 /** A card: a part of a page with a heading, and beside it what can be done or where more is. */
 export const Section = ({ title, children, action, tone }: SectionProps) => (

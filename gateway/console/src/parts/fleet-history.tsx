@@ -11,6 +11,7 @@ const spans = [
   { value: "168", title: "7 days", step: "1h" },
   { value: "720", title: "30 days", step: "6h" },
 ] as const;
+const usual = "168";
 const [hourMs, freshMs] = [3_600_000, 300_000];
 
 const series = [
@@ -22,7 +23,7 @@ const series = [
 
 /** The fleet over time, by state. */
 export function FleetHistory({ orgId }: { orgId: string | undefined }) {
-  const [hours, setHours] = useState<string>("168");
+  const [hours, setHours] = useState<string>(usual);
   // One moment for as long as a span is shown: another one each time would be another request each time.
   const [openedMs] = useState(Date.now);
   const { step } = spans.find(({ value }) => value === hours) ?? spans[1];
@@ -43,18 +44,19 @@ export function FleetHistory({ orgId }: { orgId: string | undefined }) {
         text: `${Math.round(points[dip.at]?.values[0] ?? 0).toLocaleString()} online, ${dip.fewer.toLocaleString()} fewer than usual`,
       }
     : undefined;
+  const isEmpty = data !== undefined && points.length < 2;
   return (
     <>
-      <HeadTools>
-        <Spans label="Time of the fleet" of={spans} chosen={hours} choose={setHours} />
-      </HeadTools>
+      {isEmpty && hours === usual ? null : (
+        <HeadTools>
+          <Spans label="Time of the fleet" of={spans} chosen={hours} choose={setHours} />
+        </HeadTools>
+      )}
       {error ? <FailureState failure={error.failure} onRetry={() => void refetch()} /> : null}
       {!data && !error ? <Loading what="Loading the fleet over time" /> : null}
-      {data && points.length < 2 ? (
-        <p className="soft">The fleet is counted every five minutes: its history begins soon.</p>
-      ) : null}
+      {isEmpty ? <p className="soft">The fleet is counted every five minutes: its history begins soon.</p> : null}
       {points.length > 1 ? (
-        <Chart label="Devices over time" kind="area" size="large" series={series} points={points} mark={mark} />
+        <Chart label="Devices over time" kind="area" size="large" series={series} points={points} mark={mark} isKeyed />
       ) : null}
     </>
   );

@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { CSSProperties } from "react";
 import type { BodyOf } from "../api/queries.ts";
+import { connectedOf } from "../rules/connected.ts";
 import { Section } from "./facts.tsx";
 import styles from "./fleet.module.css";
 import { FleetHistory } from "./fleet-history.tsx";
@@ -31,6 +32,7 @@ export function Fleet({
   const of = (status: string) => summary?.byStatus.find((each) => each.status === status);
   const all = shown.reduce((sum, [status]) => sum + (of(status)?.count ?? 0), 0);
   const count = (status: string) => of(status)?.count ?? 0;
+  const outage = connectedOf({ online: count("online"), offline: count("offline"), updating: count("updating") }).tone;
   const share = (count: number) => `${((count / all) * 100).toLocaleString("en", { maximumFractionDigits: 1 })} %`;
   return (
     <Section title={title} action={<Link {...to("/devices", { orgId, siteId })}>All devices</Link>}>
@@ -41,7 +43,9 @@ export function Fleet({
             <li key={status} data-tone={tone}>
               <Link {...to("/devices", { status, orgId, siteId })}>
                 <span>{name}</span>
-                <b className="number">{summary ? `${isEstimate ? "about " : ""}${count.toLocaleString()}` : "…"}</b>
+                <b className={`number ${status === "offline" && outage ? outage : ""}`}>
+                  {summary ? `${isEstimate ? "about " : ""}${count.toLocaleString()}` : "…"}
+                </b>
                 <small>{status === "online" && all > 0 ? share(count) : what}</small>
               </Link>
             </li>

@@ -1,7 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { Fragment } from "react";
 import { connectedOf, type DeviceCounts, outageOf } from "../rules/connected.ts";
-import { ownerNeeds } from "../rules/owner-needs.ts";
 import { CountedDevices } from "./device-counts.tsx";
 import { to } from "./links.ts";
 import { Status } from "./status.tsx";
@@ -18,29 +16,25 @@ export const troubleFirst = { sort: "-offline", deviceCounts: "true" } as const;
 export const byOutage = ({ deviceCounts }: Pick<Owner, "deviceCounts">, sort: string | undefined): string | null =>
   sort === troubleFirst.sort && deviceCounts ? outageOf(deviceCounts) : null;
 
-/** What of an owner's devices needs a look, and how many there are; each leads to them. */
+/** How many of an owner's devices are online, and how many wait for approval; each leads to them. */
 export function ownerDeviceColumns<R extends Owner>(of: OwnerOf<R>): Column<R>[] {
   return [
     {
-      id: "trouble",
-      title: "Needs a look",
-      width: "13.5rem",
+      id: "waiting",
+      title: "To approve",
+      width: "9rem",
       as: "state",
-      isUsual: ({ deviceCounts }) => ownerNeeds(deviceCounts).length === 0,
+      isUsual: ({ deviceCounts }) => !deviceCounts?.quarantined,
       cell: (row) =>
-        ownerNeeds(row.deviceCounts).map(({ status, words, tone }, at) => (
-          <Fragment key={status}>
-            {at > 0 ? " " : null}
-            <Link {...to("/devices", { ...of(row), status })}>
-              <Status of={status} as={words} tone={tone} />
-            </Link>
-          </Fragment>
-        )),
+        row.deviceCounts?.quarantined ? (
+          <Link {...to("/devices", { ...of(row), status: "quarantined" })}>
+            <Status of="quarantined" as={`${row.deviceCounts.quarantined.toLocaleString()} to approve`} tone="warn" />
+          </Link>
+        ) : null,
     },
     {
       id: "devices",
       title: "Devices",
-      width: "15.5rem",
       as: "bar",
       sort: troubleFirst.sort,
       isOneWay: true,

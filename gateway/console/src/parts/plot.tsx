@@ -1,5 +1,6 @@
 import { type CSSProperties, type KeyboardEvent, useEffect, useRef, useState } from "react";
 import uPlot from "uplot";
+import { levelRange } from "../rules/level-range.ts";
 import { type Point, stacked } from "../rules/stacked.ts";
 import type { Tone } from "../rules/tone.ts";
 import styles from "./chart.module.css";
@@ -15,7 +16,7 @@ type PlotProps = {
   series: readonly Series[];
   points: readonly Point[];
   kind: "bars" | "area" | "percent";
-  size?: "large" | "small";
+  size?: "large" | "fitting" | "small";
   /** One moment that is pointed out while no other one is looked at. */
   mark?: Mark;
 };
@@ -35,7 +36,7 @@ function coloursOf(element: HTMLElement) {
   };
   const tones = { good: "--good", bad: "--bad", run: "--accent", warn: "--warn", off: "--bar-off" };
   const colours = {
-    faint: resolved("--text-faint"),
+    text: resolved("--text-soft"),
     line: resolved("--line-soft"),
     tones: Object.fromEntries(Object.entries(tones).map(([tone, token]) => [tone, resolved(token)])),
   };
@@ -43,7 +44,7 @@ function coloursOf(element: HTMLElement) {
   return colours;
 }
 
-const font = '11px "Inter Variable", system-ui, sans-serif';
+const font = '12px "Inter Variable", system-ui, sans-serif';
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 2 });
 
 type OptionsProps = {
@@ -56,9 +57,9 @@ type OptionsProps = {
 };
 
 function optionsOf(element: HTMLElement, { series, kind, size, zone, onMove, onDraw }: OptionsProps): uPlot.Options {
-  const { faint, line, tones } = coloursOf(element);
+  const { text, line, tones } = coloursOf(element);
   const isSmall = size === "small";
-  const axis = { font, stroke: faint, ticks: { show: false } };
+  const axis = { font, stroke: text, ticks: { show: false } };
   const bars = uPlot.paths.bars?.({ size: [0.8, 40], radius: 0.15 });
   return {
     width: element.clientWidth,
@@ -73,7 +74,10 @@ function optionsOf(element: HTMLElement, { series, kind, size, zone, onMove, onD
         range: (plot, least, most) =>
           kind === "bars" ? [least - halfStep(plot), most + halfStep(plot)] : [least, most],
       },
-      y: { range: (_plot, _least, most) => [0, kind === "percent" ? 100 : Math.max(1, most * 1.05)] },
+      y: {
+        range: (_plot, least, most) =>
+          kind === "percent" ? [0, 100] : kind === "area" ? levelRange(least, most) : [0, Math.max(1, most * 1.05)],
+      },
     },
     axes: [
       {
@@ -87,7 +91,7 @@ function optionsOf(element: HTMLElement, { series, kind, size, zone, onMove, onD
       {
         ...axis,
         grid: { stroke: line, width: 1 },
-        size: isSmall ? 28 : 40,
+        size: isSmall ? 30 : 44,
         space: size === "large" ? 52 : isSmall ? 24 : 30,
         gap: 6,
         values: (_plot, values) => values.map((value) => (Number.isInteger(value) ? compact.format(value) : "")),
@@ -97,7 +101,7 @@ function optionsOf(element: HTMLElement, { series, kind, size, zone, onMove, onD
     series: [
       {},
       ...[...series].reverse().map(({ tone }) => {
-        const colour = tones[tone] ?? faint;
+        const colour = tones[tone] ?? text;
         return kind === "bars" && bars
           ? { fill: colour, stroke: colour, width: 0, paths: bars, points: { show: false } }
           : {
@@ -114,7 +118,7 @@ function optionsOf(element: HTMLElement, { series, kind, size, zone, onMove, onD
   };
 }
 
-const softOf = (colour: string) => `color-mix(in srgb, ${colour} 14%, transparent)`;
+const softOf = (colour: string) => `color-mix(in srgb, ${colour} 9%, transparent)`;
 
 /** Half the distance of two values, in seconds. */
 function halfStep({ data: [x] }: uPlot): number {

@@ -88,6 +88,9 @@ const cardGapPx = 8;
 /** Height of a heading between rows. */
 const groupPx = 37;
 
+/** Whether rows are as high as their sentences. */
+const hasCauses = (columns: readonly Pick<Column<never>, "as">[]): boolean => columns.some(({ as }) => as === "cause");
+
 /** The height of a row now. */
 function useRowPx(): number {
   const narrow = useMemo(() => matchMedia("(width < 48rem)"), []);
@@ -186,7 +189,7 @@ export function Table<Row>(props: TableProps<Row>) {
                 line={line}
                 row={row}
                 columns={columns as readonly Column<unknown>[]}
-                {...(isCard ? { measure: virtual.measureElement } : {})}
+                {...(isCard || hasCauses(columns) ? { measure: virtual.measureElement } : {})}
                 {...(selection ? { isChosen: selection.chosen.has(key), toggle } : {})}
               />
             );

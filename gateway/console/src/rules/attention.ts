@@ -4,10 +4,10 @@ type Kind = { noun: string; tone: "bad" | "warn"; verb: string; states: string }
 
 const kinds: Readonly<Record<string, Kind>> = {
   rollout: { noun: "Rollout of", tone: "bad", verb: "Review", states: "is halted" },
-  webhook: { noun: "Webhook", tone: "bad", verb: "Open", states: "is failing" },
-  audit_stream: { noun: "Stream", tone: "bad", verb: "Open", states: "is failing" },
-  sso_provider: { noun: "Identity provider", tone: "bad", verb: "Open", states: "is failing" },
-  directory: { noun: "Directory", tone: "bad", verb: "Open", states: "is failing" },
+  webhook: { noun: "Webhook", tone: "bad", verb: "See deliveries", states: "is failing" },
+  audit_stream: { noun: "Stream", tone: "bad", verb: "See stream", states: "is failing" },
+  sso_provider: { noun: "Identity provider", tone: "bad", verb: "See provider", states: "is failing" },
+  directory: { noun: "Directory", tone: "bad", verb: "See directory", states: "is failing" },
   certificate: { noun: "The certificate of", tone: "warn", verb: "Replace", states: "ends soon" },
   api_key: { noun: "API key", tone: "warn", verb: "Rotate", states: "ends soon" },
   device: { noun: "Device", tone: "warn", verb: "Decide", states: "waits for approval" },

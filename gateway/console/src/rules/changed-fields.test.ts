@@ -1,5 +1,5 @@
 import { expect, it } from "@jest/globals";
-import { changedFields } from "./changed-fields.ts";
+import { changedDevice, changedFields } from "./changed-fields.ts";
 
 it.each([
   [{ changes: { before: { siteId: null }, after: { siteId: "a" } } }, "its site"],
@@ -11,4 +11,14 @@ it.each([
   [{ status: "inactive" }, ""],
 ])("an audit row %j says that somebody changed %j", (details, said) => {
   expect(changedFields(details)).toBe(said);
+});
+
+it.each([
+  [{ changes: { before: { autoUpdateEnabled: true }, after: { autoUpdateEnabled: false } } }, "held its updates"],
+  [{ changes: { before: { autoUpdateEnabled: false }, after: { autoUpdateEnabled: true } } }, "turned its updates on"],
+  [{ before: { siteId: null }, after: { siteId: "a" } }, "changed its site"],
+  [{ after: { autoUpdateEnabled: false, hostname: "b" } }, "changed its updates and name"],
+  [{}, "changed it"],
+])("an audit row %j of a device says that somebody %s", (details, said) => {
+  expect(changedDevice(details)).toBe(said);
 });

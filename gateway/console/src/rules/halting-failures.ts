@@ -41,11 +41,12 @@ function atLeast(failed: number, ended: number, share: number): number {
   return sum;
 }
 
-/** When a rollout of which so many updates have ended halts, in words. */
+/** How many may fail, and how many of those that have ended are too many, in words. */
 export function haltSentence(limits: Limits, ended: number): string {
-  const most = toleratedFailures(limits, ended);
-  const share = `clearly more than ${limits.haltPercent} % of updates fail`;
-  return `Halts when ${share}, or after more than ${most.toLocaleString()} ${most === 1 ? "failure" : "failures"}.`;
+  const may = `Up to ${limits.haltPercent} % may fail`;
+  const limit = haltingFailures(limits, ended);
+  if (limit > ended) return `${may}.`;
+  return `${may}; of ${ended.toLocaleString()} updates, ${limit.toLocaleString()} failures are too many.`;
 }
 
 /** A bar of failures in percent of its width, with room beyond the limit for those that are more. */

@@ -13,14 +13,17 @@ inChromium("policies, replays and rarer operations in the console", (visit) => {
     const { orgId, admin, partnerAdmin } = await tenantWithAdmins(cluster);
     await visitor.signIn(partnerAdmin, `/orgs/${orgId}`, partnerAdmin.recoveryCodes[0]);
     const updates = page.locator("section", { has: page.getByRole("heading", { name: "Agent updates" }) });
-    await updates.getByLabel("Agent version").selectOption("latest");
-    await updates.getByLabel("Policy").selectOption("manual");
-    await updates.getByRole("checkbox", { name: "Monday" }).check();
-    await updates.getByLabel("From").fill("22:00");
-    await updates.getByLabel("Until").fill("04:00");
-    await updates.getByRole("button", { name: "Save" }).click();
+    const form = page.getByRole("dialog");
+    await updates.getByRole("button", { name: "Change updates …" }).click();
+    await form.getByLabel("Agent version").selectOption("latest");
+    await form.getByLabel("Policy").selectOption("manual");
+    await form.getByRole("checkbox", { name: "Monday" }).check();
+    await form.getByLabel("From").fill("22:00");
+    await form.getByLabel("Until").fill("04:00");
+    await form.getByRole("button", { name: "Save" }).click();
     await page.getByText("Saved; it counts from the next heartbeat on.").waitFor();
-    await updates.getByText("In force: manual, by the organization.").waitFor();
+    await updates.getByText("manual, by the organization").waitFor();
+    await updates.getByText("Monday, 22:00 until 04:00, by the organization").waitFor();
     await visitor.expectAccessibleAtBothWidths();
     const { body } = await admin.api.call("GET", `/orgs/organizations/${orgId}/agent-updates`);
     expect(body.fields).toMatchObject({

@@ -162,6 +162,7 @@ inChromium("releases in the console", (visit) => {
       expect((await root.call("POST", `/agent-versions/rollouts/${rollout.id}/cancel`)).status).toBe(200);
 
       await visitor.open(`/orgs/${orgId}`, "Test org");
+      await page.getByRole("button", { name: "Change updates …" }).click();
       await page.getByLabel("Policy").selectOption("manual");
       await page.getByLabel("Saturday").check();
       await page.getByLabel("From", { exact: true }).fill("22:00");
@@ -173,7 +174,7 @@ inChromium("releases in the console", (visit) => {
       await visitor.expectAccessibleAtBothWidths();
       await page.getByLabel("Devices that run a newer version go back to the pinned one").uncheck();
       await page.getByRole("button", { name: "Save" }).click();
-      await page.getByText("In force: manual, by the organization.").waitFor();
+      await page.getByText("manual, by the organization").waitFor();
       const { body } = await root.call("GET", `/orgs/organizations/${orgId}/agent-updates`);
       expect(body.fields).toMatchObject({
         updatePolicy: { value: "manual" },

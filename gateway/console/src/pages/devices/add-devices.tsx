@@ -39,7 +39,7 @@ export function AddDevices() {
           side={
             <>
               <InstallLines of={null} />
-              <Section title="3. Machines that join">
+              <Section title="3. Machines that join" tone="quiet" action={<p>after step 1</p>}>
                 <p className="soft">They are listed here as soon as they enroll, each with its state.</p>
               </Section>
             </>
@@ -82,30 +82,34 @@ function KeyForm({ orgId, onMade }: { orgId: string; onMade(made: Made): void })
 
 /** The lines to paste, by system, and the key that the installer asks for, shown this once; `of` is null before. */
 const InstallLines = ({ of }: { of: Made | null }) => (
-  <Section title="2. Run one line on each machine">
+  <Section
+    title="2. Run one line on each machine"
+    {...(of ? {} : { tone: "quiet" as const, action: <p>after step 1</p> })}
+  >
     <dl className={styles.lines}>
       {installLines(location.origin).map(([system, line]) => (
         <div key={system}>
           <dt>{system}</dt>
-          <dd>
-            <code>{line}</code> <CopyButton what={`line for ${system}`} text={() => line} isSmall />
-          </dd>
+          <CodeLine of={line} what={`line for ${system}`} isCopied={of !== null} />
         </div>
       ))}
       <div>
         <dt>It asks for the enrollment key, which is shown only once</dt>
-        <dd>
-          {of ? (
-            <>
-              <code>{of.key}</code> <CopyButton what="key" text={() => of.key} />
-            </>
-          ) : (
-            <span className="soft">It stands here as soon as you have created it.</span>
-          )}
-        </dd>
+        {of ? <CodeLine of={of.key} what="key" isCopied /> : <dd>It stands here as soon as you have created it.</dd>}
       </div>
     </dl>
   </Section>
+);
+
+type CodeLineProps = { of: string; what: string; isCopied: boolean };
+
+/** A line for a terminal, whole on one line, and beside it what copies it. */
+const CodeLine = ({ of, what, isCopied }: CodeLineProps) => (
+  <dd className={styles.code}>
+    {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled by keyboard */}
+    <code tabIndex={0}>{of}</code>
+    {isCopied ? <CopyButton what={what} text={() => of} isSmall /> : null}
+  </dd>
 );
 
 /** The devices that enrolled with the key, polled every two seconds. */

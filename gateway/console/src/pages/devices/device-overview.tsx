@@ -18,7 +18,7 @@ const DeviceMetrics = lazy(() => import("./device-metrics.tsx"));
 
 type Device = BodyOf<"/api/v1/devices/{id}">;
 
-/** What needs a look, how busy the machine is, then its updates and what happened to it; beside them what is known. */
+/** What needs a look and how busy the machine is, then its updates beside what happened to it, then what is known. */
 export function DeviceOverview({ of, open }: { of: Device; open(tab: "logs" | "updates" | "history"): void }) {
   const mayReadLogs = useWhyNot("GET /api/v1/devices/{id}/diagnostic-logs") === null;
   return (
@@ -28,19 +28,11 @@ export function DeviceOverview({ of, open }: { of: Device; open(tab: "logs" | "u
         <DeviceMetrics of={of} />
       </Suspense>
       <Sides
-        main={
-          <>
-            <DeviceUpdates id={of.id} isShort />
-            <DeviceTimeline of={of} onMore={() => open("history")} />
-          </>
-        }
-        side={
-          <>
-            <DeviceFacts of={of} />
-            {mayReadLogs ? <LastErrors id={of.id} onMore={() => open("logs")} /> : null}
-          </>
-        }
+        main={<DeviceUpdates id={of.id} isShort />}
+        side={<DeviceTimeline of={of} onMore={() => open("history")} />}
       />
+      <DeviceFacts of={of} />
+      {mayReadLogs ? <LastErrors id={of.id} onMore={() => open("logs")} /> : null}
     </div>
   );
 }
@@ -86,12 +78,14 @@ function DeviceFacts({ of }: { of: Device }) {
   ];
   return (
     <Section title="Facts">
-      {groups.map(([title, facts]) => (
-        <div key={title} className={styles.group}>
-          <h3>{title}</h3>
-          <Facts of={facts} />
-        </div>
-      ))}
+      <div className={styles.groups}>
+        {groups.map(([title, facts]) => (
+          <div key={title} className={styles.group}>
+            <h3>{title}</h3>
+            <Facts of={facts} />
+          </div>
+        ))}
+      </div>
     </Section>
   );
 }

@@ -6,7 +6,7 @@ import { Section } from "../../parts/facts.tsx";
 import { toRecord } from "../../parts/links.ts";
 import { useWhyNot } from "../../parts/me.tsx";
 import { actionWords, actorOf, isByUser } from "../../rules/action-words.ts";
-import { changedFields } from "../../rules/changed-fields.ts";
+import { changedDevice } from "../../rules/changed-fields.ts";
 import { reasonSentence } from "../../rules/reason-sentences.ts";
 
 type Device = BodyOf<"/api/v1/devices/{id}">;
@@ -34,14 +34,15 @@ export function DeviceTimeline({ of: { id, orgId, createdAt, agentVersion }, onM
     })),
     ...(audit.data?.data ?? []).filter(isByUser).map((row) => {
       const { did, kind } = actionWords(row);
-      const changed = did === "changed" && kind === "device" ? changedFields(row.details) : "";
+      const isDevice = kind === "device";
+      const said = did === "changed" && isDevice ? changedDevice(row.details) : `${did} ${isDevice ? "it" : kind}`;
       return {
         key: row.id,
         at: row.timestamp,
         icon: ScrollText,
         text: (
           <Link {...toRecord("/audit/$id", { id: row.id }, { orgId })}>
-            <b>{actorOf(row)}</b> {did} {kind === "device" ? changed || "it" : kind}
+            <b>{actorOf(row)}</b> {said}
           </Link>
         ),
       };

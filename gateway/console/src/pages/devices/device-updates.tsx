@@ -33,7 +33,9 @@ export function DeviceUpdates({ id, isShort = false }: { id: string; isShort?: b
   const decision = useGet("/api/v1/devices/{id}/update-decision", { params: { path: { id } } }, { enabled: !isHidden });
   if (isHidden) return null;
   const [first] = decision.data?.components ?? [];
-  const shown = decision.data?.components.filter(({ rule }) => !isShort || rule !== "not_reported") ?? [];
+  const all = decision.data?.components.filter(({ rule }) => !isShort || rule !== "not_reported") ?? [];
+  const isQuiet = ({ rule }: (typeof all)[number]) => isShort && rule === "no_target";
+  const shown = all.filter((each) => !isQuiet(each));
   return (
     <>
       <Section
@@ -77,32 +79,42 @@ export function DeviceUpdates({ id, isShort = false }: { id: string; isShort?: b
             ))}
           </PlainTable>
         ) : null}
+        {all.filter(isQuiet).map(({ component, current, detail }) => (
+          <p key={component} className={`soft ${styles.program}`}>
+            {component} {current}: <Sentence of={detail} />
+          </p>
+        ))}
       </Section>
-      {isShort || !decision.data ? null : (
-        <Section title="Earlier updates">
-          {decision.data.attempts.length === 0 ? <p className="soft">None was offered to it yet.</p> : null}
-          {decision.data.attempts.length > 0 ? (
-            <PlainTable columns={["Version", "From", "State", "Offered"]}>
-              {decision.data.attempts.map((attempt) => (
-                <tr key={attempt.id}>
-                  <th scope="row">
-                    <Link {...toRecord("/releases/rollouts/$id", { id: attempt.rolloutId })}>
-                      {attempt.component} {attempt.version}
-                    </Link>
-                  </th>
-                  <td>{attempt.fromVersion}</td>
-                  <td>
-                    <Status of={attempt.state} /> <span className="soft">{reasonSentence(attempt.reason)}</span>
-                  </td>
-                  <td>
-                    <Instant at={attempt.offeredAt} />
-                  </td>
-                </tr>
-              ))}
-            </PlainTable>
-          ) : null}
-        </Section>
-      )}
+      {isShort || !decision.data ? null : <EarlierUpdates of={decision.data.attempts} />}
     </>
   );
 }
+
+type Attempts = BodyOf<"/api/v1/devices/{id}/update-decision">["attempts"];
+
+/** The versions that were offered to the device. */
+const EarlierUpdates = ({ of: attempts }: { of: Attempts }) => (
+  <Section title="Earlier updates">
+    {attempts.length === 0 ? <p className="soft">None was offered to it yet.</p> : null}
+    {attempts.length > 0 ? (
+      <PlainTable columns={["Version", "From", "State", "Offered"]}>
+        {attempts.map((attempt) => (
+          <tr key={attempt.id}>
+            <th scope="row">
+              <Link {...toRecord("/releases/rollouts/$id", { id: attempt.rolloutId })}>
+                {attempt.component} {attempt.version}
+              </Link>
+            </th>
+            <td>{attempt.fromVersion}</td>
+            <td>
+              <Status of={attempt.state} /> <span className="soft">{reasonSentence(attempt.reason)}</span>
+            </td>
+            <td>
+              <Instant at={attempt.offeredAt} />
+            </td>
+          </tr>
+        ))}
+      </PlainTable>
+    ) : null}
+  </Section>
+);

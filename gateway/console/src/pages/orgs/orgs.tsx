@@ -33,6 +33,7 @@ export function Organizations() {
         {
           id: "name",
           title: "Name",
+          width: "17rem",
           sort: "name",
           isOneWay: true,
           cell: ({ id, name }) => <Link {...toRecord("/orgs/$id", { id }, { orgId: id })}>{name}</Link>,

@@ -98,7 +98,7 @@ const releaseColumns = (me: Me, rollouts: readonly Rollout[]): Column<Release>[]
   {
     id: "version",
     title: "Version",
-    width: "9.5rem",
+    width: "8.5rem",
     cell: (release) => (
       <Link {...toRecord("/releases/rollouts/$id", { id: rolloutOf(release, rollouts)?.id ?? release.rollout.id })}>
         {release.component} {release.version}
@@ -124,14 +124,14 @@ const releaseColumns = (me: Me, rollouts: readonly Rollout[]): Column<Release>[]
   {
     id: "runs",
     title: "Devices",
-    width: "6rem",
+    width: "5.5rem",
     isMinor: true,
     cell: (release) => (release.component === "agent" ? <RunsOn version={release.version} /> : null),
   },
   {
     id: "done",
     title: "Updates",
-    width: "9.5rem",
+    width: "12rem",
     isMinor: true,
     isUsual: ({ rollout }) => offeredBy(rollout) === 0,
     cell: ({ rollout }) => <Updates of={rollout} />,

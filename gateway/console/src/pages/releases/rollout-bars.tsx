@@ -34,6 +34,10 @@ export const Waves = ({ waves, rollout }: { waves: readonly Wave[]; rollout: Rol
         </li>
       ))}
     </ol>
+    <p className="soft">
+      {rollout.inFlight.toLocaleString()} in flight of at most {rollout.maxInFlight.toLocaleString()};{" "}
+      {counted(rollout.budget, "offers")} left now.
+    </p>
   </Section>
 );
 
@@ -82,7 +86,10 @@ export function FailureBars({ rollout, waves }: FailureBarsProps) {
         ))}
       </ul>
       <p className="soft">
-        {haltSentence(rollout, all.ended)} The line is the limit for {counted(all.ended, "answers")}.
+        {haltSentence(rollout, all.ended)}
+        {rollout.failuresBeforeResume > 0
+          ? ` ${counted(rollout.failuresBeforeResume, "earlier failures")} no longer count.`
+          : null}
       </p>
     </Section>
   );

@@ -16,7 +16,7 @@ export function Updates({ of }: { of: Counts }) {
   if (offered === 0) return null;
   return (
     <span className="number">
-      {of.succeeded.toLocaleString()} of {offered.toLocaleString()}
+      {of.succeeded.toLocaleString()} of {offered.toLocaleString()} updated
       {of.failed > 0 ? (
         <>
           , <span className="bad">{of.failed.toLocaleString()} failed</span>

@@ -4,7 +4,7 @@ import { HeadOperations, NextStep } from "../../operations/operation-buttons.tsx
 import { offeredFor } from "../../operations/record-operation.ts";
 import { rollBack, rolloutOperations } from "../../operations/rollouts.tsx";
 import { Chart } from "../../parts/chart.tsx";
-import { Facts, Section } from "../../parts/facts.tsx";
+import { Section } from "../../parts/facts.tsx";
 import { useMe } from "../../parts/me.tsx";
 import { NameOf } from "../../parts/name-of.tsx";
 import { Notice } from "../../parts/notice.tsx";
@@ -58,15 +58,14 @@ export function RolloutPage() {
         actions={<HeadOperations of={rollout} operations={rolloutOperations} name={name} />}
       />
       <Halts of={rollout} showFailed={showFailed} />
-      <div className={styles.sides}>
+      <div className={styles.cards}>
         <Waves waves={waves} rollout={rollout} />
         <FailureBars rollout={rollout} waves={waves} />
-      </div>
-      <div className={styles.sides}>
         <Section title="Updates over time">
           {buckets.length > 0 ? (
             <Chart
               label="Updates over time"
+              size="fitting"
               series={[
                 { name: "Updated", tone: "good" },
                 { name: "Failed", tone: "bad" },
@@ -81,7 +80,6 @@ export function RolloutPage() {
             <p className="soft">Nothing has been offered yet.</p>
           )}
         </Section>
-        <RolloutFacts of={rollout} />
       </div>
       <RolloutDevices id={id} state={state} setState={setState} focused={devices} />
     </>
@@ -99,13 +97,13 @@ function Halts({ of: rollout, showFailed }: HaltsProps) {
   if (!reason && haltedParts.length === 0) return null;
   const steps = (
     <>
-      <button type="button" data-size="small" onClick={showFailed}>
+      <button type="button" data-weight="primary" onClick={showFailed}>
         See failed devices
       </button>
       {offeredFor([rollBack], rollout)
         .filter(({ needs }) => whyNot(me, needs) === null)
         .map((operation) => (
-          <NextStep key={operation.id} of={rollout} operation={operation} name={`from ${rollout.version}`} />
+          <NextStep key={operation.id} of={rollout} operation={operation} name={`from ${rollout.version}`} isLarge />
         ))}
     </>
   );
@@ -137,21 +135,3 @@ function Halts({ of: rollout, showFailed }: HaltsProps) {
     </>
   );
 }
-
-const RolloutFacts = ({ of: rollout }: { of: Rollout }) => (
-  <Section title="Facts">
-    <Facts
-      of={[
-        ["In flight", `${rollout.inFlight.toLocaleString()} of at most ${rollout.maxInFlight.toLocaleString()}`],
-        ["Updated", rollout.succeeded.toLocaleString()],
-        [
-          "Failed",
-          rollout.failuresBeforeResume === 0
-            ? rollout.failed.toLocaleString()
-            : `${rollout.failed.toLocaleString()} (${rollout.failuresBeforeResume.toLocaleString()} no longer count)`,
-        ],
-        ["Offers left now", rollout.budget.toLocaleString()],
-      ]}
-    />
-  </Section>
-);

@@ -35,6 +35,7 @@ export function Sites() {
         {
           id: "name",
           title: "Name",
+          width: "17rem",
           sort: "name",
           isOneWay: true,
           cell: ({ id, name }) => <Link {...toRecord("/sites/$id", { id }, { orgId })}>{name}</Link>,
