@@ -20,6 +20,14 @@ export const byOutage = ({ deviceCounts }: Pick<Owner, "deviceCounts">, sort: st
 export function ownerDeviceColumns<R extends Owner>(of: OwnerOf<R>): Column<R>[] {
   return [
     {
+      id: "devices",
+      title: "Devices",
+      as: "bar",
+      sort: troubleFirst.sort,
+      isOneWay: true,
+      cell: (row) => (row.deviceCounts ? <CountedDevices of={of(row)} counts={row.deviceCounts} /> : null),
+    },
+    {
       id: "waiting",
       title: "To approve",
       width: "9rem",
@@ -31,14 +39,6 @@ export function ownerDeviceColumns<R extends Owner>(of: OwnerOf<R>): Column<R>[]
             <Status of="quarantined" as={`${row.deviceCounts.quarantined.toLocaleString()} to approve`} tone="warn" />
           </Link>
         ) : null,
-    },
-    {
-      id: "devices",
-      title: "Devices",
-      as: "bar",
-      sort: troubleFirst.sort,
-      isOneWay: true,
-      cell: (row) => (row.deviceCounts ? <CountedDevices of={of(row)} counts={row.deviceCounts} /> : null),
     },
   ];
 }
