@@ -59,13 +59,21 @@ export function OneButton<R>({ of, operation }: OneProps<R>) {
   );
 }
 
-type NextStepProps<R> = OneProps<R> & { name: string; tone?: "warn"; isLarge?: true };
+/** How a next step looks: in the colour of what it ends, or quiet where many rows have the same one. */
+type Look = "warn" | "quiet";
+type NextStepProps<R> = OneProps<R> & { name: string; look?: Look | undefined; isLarge?: true };
 
 /** The one operation that a record waits for, as a small button; `name` names the record for screen readers. */
-export function NextStep<R>({ of, operation, name, tone, isLarge }: NextStepProps<R>) {
+export function NextStep<R>({ of, operation, name, look, isLarge }: NextStepProps<R>) {
   const run = useRun();
   return (
-    <button type="button" data-size={isLarge ? undefined : "small"} data-tone={tone} onClick={() => run(operation, of)}>
+    <button
+      type="button"
+      data-size={isLarge ? undefined : "small"}
+      data-tone={look === "warn" ? look : undefined}
+      data-weight={look === "quiet" ? look : undefined}
+      onClick={() => run(operation, of)}
+    >
       {labelOf(operation)}
       <span className="visually-hidden"> {name}</span>
     </button>
@@ -80,20 +88,21 @@ export const nextColumn = <R,>(
   me: Me,
   operations: readonly Operation<R>[],
   nameOf: (record: R) => string,
-  tone?: "warn",
+  look?: Look,
 ): Column<R> => ({
   id: "next",
   title: "Next step",
   width: "7.5rem",
   isEnd: true,
   as: "next",
-  cell: (record) => {
-    const next = offeredFor(operations, record).find(
-      ({ isNext, needs }) => isNext?.(record) && whyNot(me, needs) === null,
-    );
-    return next ? <NextStep of={record} operation={next} name={nameOf(record)} {...(tone ? { tone } : {})} /> : null;
-  },
+  cell: (record) => nextStep({ of: record, operations, name: nameOf(record) }, me, look),
 });
+
+/** The next step of a record that the user may take; null without one. */
+export function nextStep<R>({ of, operations, name }: OperationsProps<R>, me: Me, look?: Look) {
+  const next = offeredFor(operations, of).find(({ isNext, needs }) => isNext?.(of) && whyNot(me, needs) === null);
+  return next ? <NextStep of={of} operation={next} name={name} look={look} /> : null;
+}
 
 /** The operations of a row in a menu; nothing when none is offered. */
 export function RowOperations<R>({ of, operations, name }: OperationsProps<R>) {

@@ -20,6 +20,8 @@ type ChartProps = {
   size?: "large" | "fitting" | "small";
   /** Whether what is beside it already says which colour is which. */
   isKeyed?: boolean;
+  /** Of the values, at the axis. */
+  unit?: string;
   /** One moment that is pointed out. */
   mark?: Mark | undefined;
 };
@@ -28,7 +30,7 @@ type ChartProps = {
  * Counts over time, the series on one another. The same figures are a sentence for those who do not see it, and a
  * table for all; arrow keys move from value to value.
  */
-export function Chart({ label, series, points, kind = "bars", size, isKeyed = false, mark }: ChartProps) {
+export function Chart({ label, series, points, kind = "bars", size, unit, isKeyed = false, mark }: ChartProps) {
   const short = useShortTime();
   const minuteOf = (at: Date) => short(at, "toMinute");
   const id = useId();
@@ -45,6 +47,7 @@ export function Chart({ label, series, points, kind = "bars", size, isKeyed = fa
           points={points}
           kind={kind}
           {...(size ? { size } : {})}
+          {...(unit ? { unit } : {})}
           {...(mark ? { mark } : {})}
         />
       </Suspense>
@@ -58,7 +61,7 @@ export function Chart({ label, series, points, kind = "bars", size, isKeyed = fa
           : null}
         <span id={id} className="visually-hidden">
           {kind === "bars" ? describe(points, names, minuteOf) : describeLevels(points, names)}
-          {mark ? ` ${minuteOf(new Date(points[mark.index]?.at ?? 0))}: ${mark.text}.` : null}
+          {mark ? ` ${mark.title ?? minuteOf(new Date(points[mark.index]?.at ?? 0))}: ${mark.text}.` : null}
         </span>
       </figcaption>
       <HeadTools>

@@ -6,11 +6,13 @@ type FactsProps = {
   of: readonly (readonly [name: string, value: ReactNode])[];
   /** Leaves out those without a value, where nothing is missing without them. */
   isBrief?: true;
+  /** One below another in the whole width, for values as long as addresses. */
+  isWide?: true;
 };
 
 /** Names and values of a record. */
-export const Facts = ({ of, isBrief }: FactsProps) => (
-  <dl className={styles.facts}>
+export const Facts = ({ of, isBrief, isWide }: FactsProps) => (
+  <dl className={styles.facts} data-size={isWide ? "wide" : undefined}>
     {of.map(([name, value]) =>
       isBrief && (value === null || value === undefined) ? null : (
         <div key={name}>

@@ -17,12 +17,13 @@ type PlotProps = {
   points: readonly Point[];
   kind: "bars" | "area" | "percent";
   size?: "large" | "fitting" | "small";
+  unit?: string;
   /** One moment that is pointed out while no other one is looked at. */
   mark?: Mark;
 };
 
-/** A value of the first series, by its position, and what is said of it. */
-export type Mark = { index: number; text: string };
+/** A value of the first series, by its position, and what is said of it, below its instant or another title. */
+export type Mark = { index: number; text: string; title?: string };
 
 type Corner = { left: number; top: number };
 type Shown = { index: number; left: number };
@@ -51,12 +52,16 @@ type OptionsProps = {
   series: readonly Series[];
   kind: string;
   size: PlotProps["size"];
+  unit: string | undefined;
   zone: string;
   onMove(plot: uPlot): void;
   onDraw(plot: uPlot): void;
 };
 
-function optionsOf(element: HTMLElement, { series, kind, size, zone, onMove, onDraw }: OptionsProps): uPlot.Options {
+function optionsOf(
+  element: HTMLElement,
+  { series, kind, size, unit, zone, onMove, onDraw }: OptionsProps,
+): uPlot.Options {
   const { text, line, tones } = coloursOf(element);
   const isSmall = size === "small";
   const axis = { font, stroke: text, ticks: { show: false } };
@@ -91,10 +96,13 @@ function optionsOf(element: HTMLElement, { series, kind, size, zone, onMove, onD
       {
         ...axis,
         grid: { stroke: line, width: 1 },
-        size: isSmall ? 30 : 44,
+        size: isSmall ? 30 : unit ? 56 : 44,
         space: size === "large" ? 52 : isSmall ? 24 : 30,
         gap: 6,
-        values: (_plot, values) => values.map((value) => (Number.isInteger(value) ? compact.format(value) : "")),
+        values: (_plot, values) =>
+          values.map((value) =>
+            Number.isInteger(value) ? [compact.format(value), unit].filter(Boolean).join(" ") : "",
+          ),
       },
     ],
     // The sum of all is drawn first, the others over it.
@@ -153,7 +161,7 @@ function columnsOf(all: readonly Point[], series: number, kind: PlotProps["kind"
 }
 
 /** The chart itself, once it is loaded. */
-export default function Plot({ label, describedBy, series, points, kind, size, mark }: PlotProps) {
+export default function Plot({ label, describedBy, series, points, kind, size, unit, mark }: PlotProps) {
   const element = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const [shown, show] = useState<Shown | null>(null);
@@ -174,7 +182,11 @@ export default function Plot({ label, describedBy, series, points, kind, size, m
     const onMove = ({ cursor: { idx, left = -1 } }: uPlot) =>
       show(idx === null || idx === undefined || left < 0 ? null : { index: idx, left });
     const onDraw = (drawn: uPlot) => setMarkAt((before) => positionOf(drawn, markIndex.current, before));
-    const made = new uPlot(optionsOf(box, { series, kind, size, zone, onMove, onDraw }), dataOf(latest.current), box);
+    const made = new uPlot(
+      optionsOf(box, { series, kind, size, unit, zone, onMove, onDraw }),
+      dataOf(latest.current),
+      box,
+    );
     plot.current = made;
     const observer = new ResizeObserver(() => made.setSize({ width: box.clientWidth, height: box.clientHeight }));
     observer.observe(box);
@@ -223,26 +235,35 @@ export default function Plot({ label, describedBy, series, points, kind, size, m
         </div>
       ) : null}
       {mark && markAt && !shown ? (
-        <MarkedMoment at={markAt} box={element.current} time={points[mark.index]?.at} text={mark.text} />
+        <MarkedMoment
+          at={markAt}
+          box={element.current}
+          title={mark.title ?? short(new Date(points[mark.index]?.at ?? 0), "toMinute")}
+          text={mark.text}
+          isBar={kind === "bars"}
+        />
       ) : null}
     </div>
   );
 }
 
-type MarkedMomentProps = { at: Corner; box: HTMLElement | null; time: string | undefined; text: string };
+type MarkedMomentProps = {
+  at: Corner;
+  box: HTMLElement | null;
+  title: string;
+  text: string;
+  isBar: boolean;
+};
 
-/** A ring at the value, and what is said of it below. */
-function MarkedMoment({ at: { left, top }, box, time, text }: MarkedMomentProps) {
-  const short = useShortTime();
-  return (
-    <div className={styles.mark} style={{ left, top }} aria-hidden>
-      <div className={styles.tip} data-is-mark style={markTipStyle(left, box)}>
-        <b>{time ? short(new Date(time), "toMinute") : null}</b>
-        {text}
-      </div>
+/** A ring at the value, and what is said of it below; at a bar, beside it. */
+const MarkedMoment = ({ at: { left, top }, box, title, text, isBar }: MarkedMomentProps) => (
+  <div className={styles.mark} data-is-bar={isBar || undefined} style={{ left, top }} aria-hidden>
+    <div className={styles.tip} data-is-mark style={isBar ? besideBar(left, box) : markTipStyle(left, box)}>
+      <b>{title}</b>
+      {text}
     </div>
-  );
-}
+  </div>
+);
 
 /** Where the marked value of the first series is, in pixels of the chart; the one before while it has not moved. */
 function positionOf(plot: uPlot, index: number | undefined, before: Corner | null): Corner | null {
@@ -259,6 +280,12 @@ function markTipStyle(left: number, box: HTMLElement | null): CSSProperties {
   const width = box?.clientWidth ?? 0;
   const shift = left < 110 ? "-1rem" : left > width - 110 ? "calc(-100% + 1rem)" : "-50%";
   return { "--shift": shift } as CSSProperties;
+}
+
+/** On the side of a bar where there is room. */
+function besideBar(left: number, box: HTMLElement | null): CSSProperties {
+  const isRight = left > (box?.clientWidth ?? 0) / 2;
+  return { "--shift": isRight ? "calc(-100% - 1.75rem)" : "1.75rem" } as CSSProperties;
 }
 
 /** Beside the pointer, on the side where there is room. Pixels of the axis included. */

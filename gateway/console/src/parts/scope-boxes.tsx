@@ -44,7 +44,13 @@ export function ScopeBoxes({ chosen = [], errorsOf }: { chosen?: readonly string
       <legend>Scopes</legend>
       <div className={styles.presets}>
         {presets.map(([title, wanted]) => (
-          <button type="button" key={title} data-size="small" onClick={() => check(new Set(wanted))}>
+          <button
+            type="button"
+            key={title}
+            data-size="small"
+            data-weight="quiet"
+            onClick={() => check(new Set(wanted))}
+          >
             {title}
           </button>
         ))}

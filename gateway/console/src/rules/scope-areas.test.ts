@@ -21,7 +21,7 @@ describe("scopes by their areas", () => {
 
 it("permissions are words by their areas", () => {
   expect(permissionAreas(["devices:read", "device_groups:read", "devices:write"])).toEqual([
-    ["Devices", "read, write"],
-    ["Device groups", "read"],
+    { area: "Devices", verbs: ["read", "write"] },
+    { area: "Device groups", verbs: ["read"] },
   ]);
 });

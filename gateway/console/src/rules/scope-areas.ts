@@ -28,14 +28,13 @@ export const isReading = (scope: string): boolean => scope.endsWith(":read");
 const areaOf = (name: string) => name.slice(0, name.indexOf(":"));
 
 /** Permissions by their areas, for people: `devices:read` and `devices:write` are Devices: read, write. */
-export const permissionAreas = (permissions: readonly string[]): (readonly [area: string, verbs: string])[] =>
-  [...new Set(permissions.map(areaOf))].map((area) => [
-    capitalized(area.replaceAll("_", " ")),
-    permissions
+export const permissionAreas = (permissions: readonly string[]): { area: string; verbs: string[] }[] =>
+  [...new Set(permissions.map(areaOf))].map((area) => ({
+    area: capitalized(area.replaceAll("_", " ")),
+    verbs: permissions
       .filter((each) => areaOf(each) === area)
-      .map((each) => each.slice(area.length + 1).replaceAll("_", " "))
-      .join(", "),
-  ]);
+      .map((each) => each.slice(area.length + 1).replaceAll("_", " ")),
+  }));
 
 /** Scopes by their areas, in the order in which the first of each stands. */
 export function scopeAreas<S extends string>(scopes: readonly S[]): ScopeArea<S>[] {

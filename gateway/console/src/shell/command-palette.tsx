@@ -1,6 +1,6 @@
 import { Autocomplete } from "@base-ui/react/autocomplete";
 import { CornerDownLeft, Search } from "lucide-react";
-import { useState } from "react";
+import { useLayoutEffect, useRef, useState } from "react";
 import { Dialog } from "../parts/dialog.tsx";
 import { useSettled } from "../parts/use-settled.ts";
 import { marked } from "../rules/command.ts";
@@ -15,6 +15,7 @@ export default function CommandPalette({ me, onClose, onKeys }: CommandPalettePr
   const [text, setText] = useState("");
   const search = useSettled(text.trim());
   const { groups, isSearching, words } = useHits(me, search);
+  const list = useWholeRows(groups);
   const isSettled = search === text.trim() && !isSearching;
   const choose = ({ run }: Hit) => {
     onClose();
@@ -43,7 +44,7 @@ export default function CommandPalette({ me, onClose, onKeys }: CommandPalettePr
             maxLength={255}
           />
         </div>
-        <Autocomplete.List className={styles.list}>
+        <Autocomplete.List ref={list} className={styles.list}>
           {(group: (typeof groups)[number]) => (
             <Autocomplete.Group key={group.name} items={group.items} className={styles.group}>
               <Autocomplete.GroupLabel className={styles.label}>{group.name}</Autocomplete.GroupLabel>
@@ -81,6 +82,24 @@ export default function CommandPalette({ me, onClose, onKeys }: CommandPalettePr
       </footer>
     </Dialog>
   );
+}
+
+/** Ends the list below a whole row: half of one looks like a fault. */
+function useWholeRows(groups: unknown) {
+  const list = useRef<HTMLDivElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: other rows have other heights
+  useLayoutEffect(() => {
+    const { current: box } = list;
+    if (!box) return;
+    box.style.maxHeight = "";
+    if (box.scrollHeight <= box.clientHeight) return;
+    const ends = [...box.querySelectorAll<HTMLElement>('[role="option"]')].map(
+      ({ offsetTop, offsetHeight }) => offsetTop + offsetHeight,
+    );
+    const last = ends.filter((end) => end <= box.clientHeight).at(-1);
+    if (last !== undefined) box.style.maxHeight = `${last}px`;
+  }, [groups]);
+  return list;
 }
 
 function Marked({ text, search }: { text: string; search: string }) {

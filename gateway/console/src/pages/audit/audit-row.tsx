@@ -9,12 +9,14 @@ import { PageTitle } from "../../parts/page-title.tsx";
 import plain from "../../parts/plain-table.module.css";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { FailureState, Loading } from "../../parts/states.tsx";
+import { Status } from "../../parts/status.tsx";
 import { ExactInstant, Instant } from "../../parts/time.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
 import { rowTitle } from "../../rules/action-words.ts";
 import { changesOf } from "../../rules/changes.ts";
 import { claimedActorIn } from "../../rules/claimed-actor.ts";
 import { curlOf } from "../../rules/curl.ts";
+import { SealState } from "./last-verified.tsx";
 import { Verification } from "./verification.tsx";
 
 type Details = { before?: Record<string, unknown>; after?: Record<string, unknown> };
@@ -43,7 +45,12 @@ export function AuditRow() {
     <>
       <PageTitle
         title={rowTitle(data)}
-        status={data.result}
+        status={
+          <>
+            <Status of={data.result} {...(data.result === "success" ? { tone: "off" } : {})} />{" "}
+            {data.orgId ? <SealState orgId={data.orgId} /> : null}
+          </>
+        }
         sub={<By of={data} />}
         actions={<Neighbours id={id} words={["Newer entry", "Older entry"]} />}
       />

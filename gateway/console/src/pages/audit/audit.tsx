@@ -184,7 +184,7 @@ function columns({
 function markOf(row: AuditRow) {
   if (row.result !== "success") return <Status of={row.result} />;
   const mark = isByUser(row) ? sensitiveMark(row.action) : null;
-  return mark === null ? null : <Status of="sensitive" as={mark} tone="warn" />;
+  return mark === null ? null : <Status of="sensitive" as={mark} tone="off" />;
 }
 
 /** Records of which the name is found by their id. */

@@ -151,25 +151,11 @@ function ByDay({ of: report }: { of: Report }) {
   const days = everyDay(byDay, { from, to: report.to }, (day) => ({ ...none, day }));
   const top = highest(days.map(({ total }) => total));
   return (
-    <Section
-      title="By day"
-      action={
-        <p>
-          {[
-            ...(top
-              ? [
-                  `${dayOf(days[top.at]?.day ?? from)}: ${days[top.at]?.total.toLocaleString()}, ${top.times} times a usual day`,
-                ]
-              : []),
-            ...(isLater ? [`no row before ${dayOf(from)}`] : []),
-          ].join(" · ")}
-        </p>
-      }
-    >
+    <Section title="By day" action={isLater ? <p>no row before {dayOf(from)}</p> : null}>
       <Chart
         label="Audit rows by day"
         series={[
-          { name: "Success", tone: "good" },
+          { name: "Success", tone: "off" },
           { name: "Failure", tone: "bad" },
           { name: "Denied", tone: "warn" },
         ]}
@@ -177,6 +163,15 @@ function ByDay({ of: report }: { of: Report }) {
           at: `${day}T00:00:00.000Z`,
           values: [success, failure, denied],
         }))}
+        mark={
+          top
+            ? {
+                index: top.at,
+                title: `${dayOf(days[top.at]?.day ?? from)}: ${days[top.at]?.total.toLocaleString()} rows`,
+                text: `${top.times} times a usual day`,
+              }
+            : undefined
+        }
       />
     </Section>
   );

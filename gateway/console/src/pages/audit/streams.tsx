@@ -4,6 +4,7 @@ import { actionsColumn, nextColumn, OperationButton } from "../../operations/ope
 import { streamOperations } from "../../operations/streams.tsx";
 import { causeColumn } from "../../parts/cause.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
+import { ShortAddress } from "../../parts/long-text.tsx";
 import { useMe } from "../../parts/me.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
@@ -48,18 +49,21 @@ const columns = (me: Me): Column<Stream>[] => [
   {
     id: "name",
     title: "Name",
-    width: "14rem",
+    width: "18rem",
+    hasTwoLines: true,
     cell: (stream) => (
       <>
         {stream.name}
-        <small data-tip={target(stream)}>{target(stream).replace(/^https:\/\//, "")}</small>
+        <small data-tip={target(stream)}>
+          <ShortAddress of={target(stream)} />
+        </small>
       </>
     ),
   },
   {
     id: "status",
     title: "Health",
-    width: "9.5rem",
+    width: "8rem",
     as: "state",
     cell: (stream) => {
       const { word, tone } = shownHealth(stream);

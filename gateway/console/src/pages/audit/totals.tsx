@@ -12,7 +12,7 @@ type TotalsProps = { of: Counts; time: { from: string; to: string }; orgId: stri
 
 const outcomes = [
   ["total", "Rows", undefined],
-  ["success", "Success", "good"],
+  ["success", "Success", "off"],
   ["failure", "Failure", "bad"],
   ["denied", "Denied", "warn"],
 ] as const;
@@ -28,10 +28,10 @@ export function Totals({ of: counts, time: { from, to: until }, orgId }: TotalsP
     >
       <ul className={figures.counts}>
         {outcomes.map(([name, word, tone]) => (
-          <li key={name} data-tone={counts[name] > 0 ? tone : "off"}>
+          <li key={name} data-tone={tone && (counts[name] > 0 ? tone : "off")}>
             <Link {...to("/audit", name === "total" ? all : { ...all, result: name })}>
               <span>{word}</span>
-              <b className={`number ${tone !== "good" && counts[name] > 0 ? (tone ?? "") : ""}`}>
+              <b className={`number ${tone !== "off" && counts[name] > 0 ? (tone ?? "") : ""}`}>
                 {counts[name].toLocaleString()}
               </b>
               {name === "total" ? null : <small>{shareOf(counts[name], counts.total)}</small>}

@@ -1,8 +1,8 @@
 import { isProblem } from "@muster/client";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { api } from "../../api/api.ts";
 import type { Failure } from "../../api/call.ts";
-import { dataOf, Failed, useGet } from "../../api/queries.ts";
+import { dataOf, Failed, useForget, useGet } from "../../api/queries.ts";
 import { Operation } from "../../parts/operation.tsx";
 import { FailureState } from "../../parts/states.tsx";
 import { soundness } from "../../rules/soundness.ts";
@@ -25,6 +25,12 @@ export function Verification({ orgId, seq }: { orgId: string; seq: number }) {
     );
   };
   const { data } = job;
+  const forget = useForget();
+  // The state of the seal above the page is of the newest verification.
+  const isDone = data?.status === "done";
+  useEffect(() => {
+    if (isDone) void forget("/api/v1/audit-logs/verify");
+  }, [isDone, forget]);
   const isRunning = data?.status === "queued" || data?.status === "running";
   return (
     <>

@@ -1,6 +1,7 @@
 import { type BodyOf, useGet } from "../../api/queries.ts";
 import { directoryOperations } from "../../operations/directories.tsx";
 import { OneButton } from "../../operations/operation-buttons.tsx";
+import { CopyButton } from "../../parts/list-head.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { Sentence } from "../../parts/sentence.tsx";
 import { Instant } from "../../parts/time.tsx";
@@ -20,7 +21,13 @@ export function DirectoryFailure({ of: directory }: { of: BodyOf<"/api/v1/direct
     <Notice
       tone="bad"
       title={hasToken ? "Its requests are refused." : "All of its requests are refused."}
-      action={!hasToken && rotate ? <OneButton of={directory} operation={rotate} /> : null}
+      action={
+        hasToken ? (
+          newest && <CopyButton what="error" text={() => errorText(newest)} />
+        ) : rotate ? (
+          <OneButton of={directory} operation={rotate} />
+        ) : null
+      }
     >
       {health ? <Sentence of={health.reason} /> : null}
       {newest?.detail ? ` The last: ${newest.detail}` : null}
@@ -33,3 +40,9 @@ export function DirectoryFailure({ of: directory }: { of: BodyOf<"/api/v1/direct
     </Notice>
   );
 }
+
+type Refused = BodyOf<"/api/v1/directories/{id}/requests">["data"][number];
+
+/** A refused request for the administrator of the directory, who mends it there. */
+const errorText = ({ at, operation, answer, scimType, detail }: Refused) =>
+  [`${at} ${operation}`, answer, [scimType, detail].filter(Boolean).join(": ")].filter(Boolean).join(", ");

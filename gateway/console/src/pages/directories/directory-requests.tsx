@@ -1,9 +1,16 @@
-import { useList } from "../../api/queries.ts";
+import { type BodyOf, useList } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
 import { MoreRows } from "../../parts/more-rows.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { EmptyState, ListState } from "../../parts/states.tsx";
 import { Instant } from "../../parts/time.tsx";
+import { runsOf } from "../../rules/runs.ts";
+
+type Request = BodyOf<"/api/v1/directories/{id}/requests">["data"][number];
+
+/** What of a request is in its row besides its time: the same several times in a row are one, with the newest time. */
+const textOf = ({ operation, filter, answer, scimType, detail }: Request) =>
+  JSON.stringify([operation, filter, answer, scimType, detail]);
 
 type DirectoryRequestsProps = { id: string; refused: string; onRefused(refused: string): void };
 
@@ -33,10 +40,11 @@ export function DirectoryRequests({ id, refused, onRefused }: DirectoryRequestsP
       </ListState>
       {list.rows.length > 0 ? (
         <PlainTable columns={["Request", "Answer", "Why", "Time"]}>
-          {list.rows.map((row) => (
+          {runsOf(list.rows, textOf).map(({ first: row, count }) => (
             <tr key={row.id}>
               <th scope="row">
                 {row.operation}
+                {count > 1 ? <span className="soft"> {count.toLocaleString()} ×</span> : null}
                 {row.filter ? <div className="soft">{row.filter}</div> : null}
               </th>
               <td className="number">{row.answer}</td>

@@ -5,8 +5,7 @@ import { directoryOperations } from "../../operations/directories.tsx";
 import { HeadOperations } from "../../operations/operation-buttons.tsx";
 import { Facts, Section } from "../../parts/facts.tsx";
 import { toRecord } from "../../parts/links.ts";
-import { CopyButton } from "../../parts/list-head.tsx";
-import { Address } from "../../parts/long-text.tsx";
+import { LongCode } from "../../parts/long-text.tsx";
 import { NameOf } from "../../parts/name-of.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
@@ -61,10 +60,10 @@ export function DirectoryPage() {
 /** What is entered at the directory, its tokens, and how its last cycle went. */
 function Connection({ of: { scimUrl, providerId, defaultRoleId, tokens, lastCycle } }: { of: Directory }) {
   return (
-    <Section title="Connection" action={<CopyButton what="address" text={() => scimUrl} />}>
+    <Section title="Connection">
       <Facts
         of={[
-          ["SCIM address", <Address key="url" of={scimUrl} />],
+          ["SCIM address", <LongCode key="url" of={scimUrl} what="address" />],
           [
             "Sign-in through",
             providerId ? (
@@ -85,6 +84,7 @@ function Connection({ of: { scimUrl, providerId, defaultRoleId, tokens, lastCycl
             : []),
         ]}
         isBrief
+        isWide
       />
       {tokens.length > 0 ? (
         <PlainTable columns={["Token begins with", "Created", "Ends"]}>

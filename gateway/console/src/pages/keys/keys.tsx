@@ -1,7 +1,7 @@
 import type { ItemOf } from "@muster/client";
 import { keyOperations } from "../../operations/keys.tsx";
 import { newKey } from "../../operations/new-key.tsx";
-import { actionsColumn, nextColumn, OperationButton } from "../../operations/operation-buttons.tsx";
+import { actionsColumn, nextStep, OperationButton } from "../../operations/operation-buttons.tsx";
 import { EndsAt } from "../../parts/ends-at.tsx";
 import { asOptions } from "../../parts/filter-bar.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
@@ -68,21 +68,26 @@ const columns = (me: Me): Column<Key>[] => [
   {
     id: "ends",
     title: "Ends",
-    width: "6.5rem",
+    width: "12rem",
     isMinor: true,
-    cell: ({ status, expiresAt }) =>
-      status !== "active" ? (
-        <Time at={expiresAt} />
-      ) : expiresAt === null ? (
-        <span className="warn" data-tip="It is accepted until somebody revokes it.">
+    cell: (key) => {
+      const { status, expiresAt, name } = key;
+      if (status !== "active") return <Time at={expiresAt} />;
+      if (expiresAt !== null) {
+        return (
+          <>
+            <EndsAt at={expiresAt} days={keyDays} />
+            {nextStep({ of: key, operations: keyOperations, name }, me, "warn")}
+          </>
+        );
+      }
+      return (
+        <span className="soft" data-tip="It is accepted until somebody revokes it.">
           never
         </span>
-      ) : (
-        <EndsAt at={expiresAt} days={keyDays} />
-      ),
+      );
+    },
   },
-  // Beside the end that it is about.
-  { ...nextColumn(me, keyOperations, (key) => key.name, "warn"), isEnd: undefined },
   {
     id: "used",
     title: "Last used",

@@ -9,9 +9,10 @@ import { PageTitle } from "../../parts/page-title.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
 import { Sentence } from "../../parts/sentence.tsx";
-import { Time } from "../../parts/time.tsx";
+import { Time, useNow } from "../../parts/time.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
 import { certificateDays } from "../../rules/ending.ts";
+import { endsSoon } from "../../rules/health.ts";
 import { Attempts } from "./attempts.tsx";
 import { ProviderNeeds } from "./provider-needs.tsx";
 import { ProviderStatus } from "./provider-status.tsx";
@@ -26,6 +27,7 @@ const notInForce = {
 /** One identity provider: what to register there, what it may do here, and how sign-ins through it end. */
 export function ProviderPage() {
   const id = useRecordId("/settings/sso/$id");
+  const now = useNow(60_000);
   const provider = useGet("/api/v1/sso/providers/{id}", { params: { path: { id } } });
   if (!provider.data) return <RecordState title="Identity provider" of={provider} />;
   const { data } = provider;
@@ -34,6 +36,7 @@ export function ProviderPage() {
     ["Assertion consumer service", data.samlAcsUrl],
     ["Our metadata and entity id", data.samlSpMetadataUrl],
   ] as const;
+  const areCertificatesFirst = endsSoon(data, now);
   const when = data.enforcement.reason ? notInForce[data.enforcement.reason] : null;
   return (
     <>
@@ -44,6 +47,7 @@ export function ProviderPage() {
         actions={<HeadOperations of={data} operations={providerOperations} name={data.name} />}
       />
       <ProviderNeeds of={data} />
+      {areCertificatesFirst ? <Certificates data={data} /> : null}
       <Section title="To register at the provider">
         <PlainTable columns={["What", "Value"]} hasActions>
           {toRegister.map(([what, value]) =>
@@ -62,7 +66,7 @@ export function ProviderPage() {
         </PlainTable>
       </Section>
       <ProviderFacts data={data} when={when} />
-      <Certificates data={data} />
+      {areCertificatesFirst ? null : <Certificates data={data} />}
       <Attempts id={id} />
     </>
   );
@@ -99,6 +103,7 @@ function ProviderFacts({ data, when }: { data: Provider; when: string | null }) 
           ["Its second factor", data.trustIdpMfa ? "accepted" : "not accepted"],
         ]}
         isBrief
+        isWide
       />
     </Section>
   );

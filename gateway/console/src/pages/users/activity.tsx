@@ -14,18 +14,18 @@ type ActivityProps = {
   /** Filters of the audit trail. */
   by: { actorId: string } | { resourceId: string };
   orgId: string | null;
-  /** What is said without a row. */
-  none: string;
   /** Whether rows say who did it. */
   hasActor?: true;
 };
 
-/** The newest audit rows of a filter, and where all of them are. */
-export function Activity({ title, by, orgId, none, hasActor }: ActivityProps) {
+/** The newest audit rows of a filter, and where all of them are; nothing without a row. */
+export function Activity({ title, by, orgId, hasActor }: ActivityProps) {
   const search = { ...by, orgId: orgId ?? undefined };
   const query = { ...by, ...(orgId ? { orgId } : {}), limit: String(most), skipCount: "true" };
   const { data, error, isPending, refetch } = useGet("/api/v1/audit-logs/logs", { params: { query } });
   const rows = data?.data ?? [];
+  // Without a row there is nothing to look at.
+  if (data && rows.length === 0) return null;
   return (
     <Section
       title={title}
@@ -33,7 +33,6 @@ export function Activity({ title, by, orgId, none, hasActor }: ActivityProps) {
     >
       {error ? <FailureState failure={error.failure} onRetry={() => void refetch()} /> : null}
       {isPending ? <Loading what="Loading the audit trail" /> : null}
-      {data && rows.length === 0 ? <p className="soft">{none}</p> : null}
       <EventList
         of={rows.map((row) => ({
           key: row.id,

@@ -48,14 +48,8 @@ export function UserPage() {
         <Sides
           main={
             <>
-              <Activity title="What they did" by={{ actorId: id }} orgId={data.orgId} none="Nothing yet." />
-              <Activity
-                title="Changes of the account"
-                by={{ resourceId: id }}
-                orgId={data.orgId}
-                none="Nobody has changed it."
-                hasActor
-              />
+              <Activity title="What they did" by={{ actorId: id }} orgId={data.orgId} />
+              <Activity title="Changes of the account" by={{ resourceId: id }} orgId={data.orgId} hasActor />
               <Allowed roleId={data.roleId} />
             </>
           }

@@ -6,11 +6,11 @@ import { latencyPoints, percentile } from "../../rules/latency.ts";
 
 const newest = 100;
 
-/** How long the receiver took to answer the newest deliveries. */
+/** How long the receiver took for the newest deliveries that it accepted: a refusal at once would look like speed. */
 export function LatencyChart({ id }: { id: string }) {
   const { data, error, refetch } = useGet(
     "/api/v1/webhooks/{id}/deliveries",
-    { params: { path: { id }, query: { limit: String(newest), skipCount: "true" } } },
+    { params: { path: { id }, query: { status: "delivered", limit: String(newest), skipCount: "true" } } },
     { everyMs: 60_000 },
   );
   const points = latencyPoints(data?.data ?? []);
@@ -26,10 +26,11 @@ export function LatencyChart({ id }: { id: string }) {
       {!data && !error ? <Loading what="Loading the latency" /> : null}
       {points.length > 1 ? (
         <Chart
-          label="Milliseconds until the reply, of the newest deliveries"
+          label="Milliseconds until the reply, of the newest accepted deliveries"
           kind="area"
           series={[{ name: "Milliseconds", tone: "run" }]}
           points={points}
+          unit="ms"
         />
       ) : null}
     </Section>

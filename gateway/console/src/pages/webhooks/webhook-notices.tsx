@@ -2,6 +2,7 @@ import { TriangleAlert } from "lucide-react";
 import type { BodyOf } from "../../api/queries.ts";
 import { NextStep } from "../../operations/operation-buttons.tsx";
 import { endOfWarning } from "../../operations/webhooks.tsx";
+import { Section } from "../../parts/facts.tsx";
 import { useMe } from "../../parts/me.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { WebhookCause } from "../../parts/webhook-cause.tsx";
@@ -45,6 +46,7 @@ export function WebhookNotices({ of: webhook, showDeliveries }: WebhookNoticesPr
     >
       <span className="soft">
         <WebhookCause of={webhook} />
+        {stats.failed > 0 ? ` ${counted(stats.failed, "deliveries")} failed for good.` : ""}
         {waits > 0 ? ` ${counted(waits, "deliveries")} wait${waits === 1 ? "s" : ""}` : ""}
         {waits > 0 && health.oldestDueSeconds > 0 ? `, the oldest for ${waiting(health.oldestDueSeconds)}` : ""}
         {waits > 0 ? "." : ""}
@@ -53,23 +55,29 @@ export function WebhookNotices({ of: webhook, showDeliveries }: WebhookNoticesPr
   );
 }
 
-type WarningLinesProps = {
+type WarningsProps = {
   of: Webhook;
   /** Whether the first one stands above the page already. */
   isAfterNotice: boolean;
 };
 
 /** What makes its deliveries less safe, a line each with what ends it. */
-export const WarningLines = ({ of: webhook, isAfterNotice }: WarningLinesProps) =>
-  webhook.warnings.slice(isAfterNotice ? 1 : 0).map((warning) => (
-    <div key={warning} className={styles.warning}>
-      <TriangleAlert size={15} aria-hidden />
-      <p>
-        <b>{warningParts(warning).title}</b> {warningParts(warning).sentence}
-      </p>
-      <EndOf warning={warning} of={webhook} />
-    </div>
-  ));
+export function Warnings({ of: webhook, isAfterNotice }: WarningsProps) {
+  const shown = webhook.warnings.slice(isAfterNotice ? 1 : 0);
+  return shown.length > 0 ? (
+    <Section title="Security">
+      {shown.map((warning) => (
+        <div key={warning} className={styles.warning}>
+          <TriangleAlert size={15} aria-hidden />
+          <p>
+            <b>{warningParts(warning).title}</b> {warningParts(warning).sentence}
+          </p>
+          <EndOf warning={warning} of={webhook} />
+        </div>
+      ))}
+    </Section>
+  ) : null;
+}
 
 /** What ends a warning, for who may do it. */
 function EndOf({ warning, of: webhook }: { warning: string; of: Webhook }) {

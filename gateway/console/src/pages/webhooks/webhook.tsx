@@ -24,7 +24,7 @@ import { EventExamples } from "./event-examples.tsx";
 import { LatencyChart } from "./latency-chart.tsx";
 import { Replays } from "./replays.tsx";
 import styles from "./webhook.module.css";
-import { WarningLines, WebhookNotices } from "./webhook-notices.tsx";
+import { Warnings, WebhookNotices } from "./webhook-notices.tsx";
 
 type Webhook = BodyOf<"/api/v1/webhooks/{id}">;
 
@@ -72,6 +72,7 @@ export function WebhookPage() {
         <Sending of={data} />
         <Endpoint of={data} />
       </div>
+      <Warnings of={data} isAfterNotice={tone !== "bad"} />
       {mayReadDeliveries ? (
         <>
           <Deliveries id={id} subscribed={data.events} status={status} setStatus={setStatus} focused={deliveries} />
@@ -154,6 +155,5 @@ const Endpoint = ({ of: data }: { of: Webhook }) => (
         ["Retries", retriesText(data.retrySchedule)],
       ]}
     />
-    <WarningLines of={data} isAfterNotice={shownHealth(data).tone !== "bad"} />
   </Section>
 );

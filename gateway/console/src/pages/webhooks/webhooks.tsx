@@ -6,6 +6,7 @@ import { review } from "../../operations/review.ts";
 import { webhookOperations } from "../../operations/webhooks.tsx";
 import { toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
+import { ShortAddress } from "../../parts/long-text.tsx";
 import { useMe } from "../../parts/me.tsx";
 import { organizationColumn } from "../../parts/name-of.tsx";
 import { EmptyState } from "../../parts/states.tsx";
@@ -66,18 +67,21 @@ const columns = (me: Me, orgId: string | undefined, isEverywhere: boolean): Colu
   {
     id: "name",
     title: "Name",
-    width: isEverywhere ? "11rem" : "12rem",
+    width: isEverywhere ? "13rem" : "16rem",
+    hasTwoLines: true,
     cell: ({ id, name, url }) => (
       <>
         <Link {...toRecord("/webhooks/$id", { id }, { orgId })}>{name}</Link>
-        <small data-tip={url}>{url.replace(/^https:\/\//, "")}</small>
+        <small data-tip={url}>
+          <ShortAddress of={url} />
+        </small>
       </>
     ),
   },
   {
     id: "status",
     title: "Health",
-    width: "9.5rem",
+    width: "8rem",
     as: "state",
     cell: (webhook) => {
       const { word, tone } = shownHealth(webhook);
