@@ -84,20 +84,25 @@ export default function CommandPalette({ me, onClose, onKeys }: CommandPalettePr
   );
 }
 
+function endAtRow(box: HTMLElement): void {
+  box.style.maxHeight = "";
+  if (box.scrollHeight <= box.clientHeight) return;
+  const ends = [...box.querySelectorAll<HTMLElement>('[role="option"]')].map(
+    ({ offsetTop, offsetHeight }) => offsetTop + offsetHeight,
+  );
+  const last = ends.filter((end) => end <= box.clientHeight).at(-1);
+  if (last !== undefined) box.style.maxHeight = `${last}px`;
+}
+
 /** Ends the list below a whole row: half of one looks like a fault. */
 function useWholeRows(groups: unknown) {
   const list = useRef<HTMLDivElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: other rows have other heights
   useLayoutEffect(() => {
-    const { current: box } = list;
-    if (!box) return;
-    box.style.maxHeight = "";
-    if (box.scrollHeight <= box.clientHeight) return;
-    const ends = [...box.querySelectorAll<HTMLElement>('[role="option"]')].map(
-      ({ offsetTop, offsetHeight }) => offsetTop + offsetHeight,
-    );
-    const last = ends.filter((end) => end <= box.clientHeight).at(-1);
-    if (last !== undefined) box.style.maxHeight = `${last}px`;
+    const fit = () => list.current && endAtRow(list.current);
+    fit();
+    addEventListener("resize", fit);
+    return () => removeEventListener("resize", fit);
   }, [groups]);
   return list;
 }
