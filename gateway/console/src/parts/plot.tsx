@@ -235,13 +235,7 @@ export default function Plot({ label, describedBy, series, points, kind, size, u
         </div>
       ) : null}
       {mark && markAt && !shown ? (
-        <MarkedMoment
-          at={markAt}
-          box={element.current}
-          title={mark.title ?? short(new Date(points[mark.index]?.at ?? 0), "toMinute")}
-          text={mark.text}
-          isBar={kind === "bars"}
-        />
+        <MarkedMoment at={markAt} box={element.current} of={mark} time={points[mark.index]?.at} kind={kind} />
       ) : null}
     </div>
   );
@@ -250,20 +244,24 @@ export default function Plot({ label, describedBy, series, points, kind, size, u
 type MarkedMomentProps = {
   at: Corner;
   box: HTMLElement | null;
-  title: string;
-  text: string;
-  isBar: boolean;
+  of: Mark;
+  time: string | undefined;
+  kind: PlotProps["kind"];
 };
 
 /** A ring at the value, and what is said of it below; at a bar, beside it. */
-const MarkedMoment = ({ at: { left, top }, box, title, text, isBar }: MarkedMomentProps) => (
-  <div className={styles.mark} data-is-bar={isBar || undefined} style={{ left, top }} aria-hidden>
-    <div className={styles.tip} data-is-mark style={isBar ? besideBar(left, box) : markTipStyle(left, box)}>
-      <b>{title}</b>
-      {text}
+function MarkedMoment({ at: { left, top }, box, of: { title, text }, time, kind }: MarkedMomentProps) {
+  const short = useShortTime();
+  const isBar = kind === "bars";
+  return (
+    <div className={styles.mark} data-is-bar={isBar || undefined} style={{ left, top }} aria-hidden>
+      <div className={styles.tip} data-is-mark style={isBar ? besideBar(left, box) : markTipStyle(left, box)}>
+        <b>{title ?? (time ? short(new Date(time), "toMinute") : null)}</b>
+        {text}
+      </div>
     </div>
-  </div>
-);
+  );
+}
 
 /** Where the marked value of the first series is, in pixels of the chart; the one before while it has not moved. */
 function positionOf(plot: uPlot, index: number | undefined, before: Corner | null): Corner | null {

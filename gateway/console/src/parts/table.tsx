@@ -36,8 +36,6 @@ export type Column<Row> = {
   isUsual?(row: Row): boolean;
   /** What it says in this row: the same in several rows leaves it out, unless the user chose the columns. */
   said?(row: Row): string;
-  /** Its value has a line below it: rows are higher, and measured. */
-  hasTwoLines?: true;
   /** Aligned at the end of the cell: numbers and times. */
   isEnd?: true;
   /** What it is in the card that a row becomes on a phone; without it, a fact where it is minor, else plain. */
@@ -152,7 +150,6 @@ export function Table<Row>(props: TableProps<Row>) {
   const chosenCount = selection ? rows.filter((row) => selection.chosen.has(keyOf(row))).length : 0;
   const areAllChosen = rows.length > 0 && chosenCount === rows.length;
   const areSomeChosen = chosenCount > 0 && !areAllChosen;
-  const hasTwoLines = columns.some((column) => column.hasTwoLines);
   const width = columns.length + (selection ? 1 : 0);
   const margin = virtual.options.scrollMargin;
   const above = (items[0]?.start ?? margin) - margin;
@@ -160,13 +157,7 @@ export function Table<Row>(props: TableProps<Row>) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled by keyboard
     <section ref={scroller} className={styles.scroller} aria-label={label} tabIndex={0} aria-busy={isStale}>
-      <table
-        className={styles.table}
-        data-lines={hasTwoLines ? 2 : undefined}
-        style={leastOf(props)}
-        aria-rowcount={total ?? -1}
-        onKeyDown={onKeyDown}
-      >
+      <table className={styles.table} style={leastOf(props)} aria-rowcount={total ?? -1} onKeyDown={onKeyDown}>
         <TableHead
           columns={columns}
           order={order}
@@ -198,7 +189,7 @@ export function Table<Row>(props: TableProps<Row>) {
                 line={line}
                 row={row}
                 columns={columns as readonly Column<unknown>[]}
-                {...(isCard || hasTwoLines || hasCauses(columns) ? { measure: virtual.measureElement } : {})}
+                {...(isCard || hasCauses(columns) ? { measure: virtual.measureElement } : {})}
                 {...(selection ? { isChosen: selection.chosen.has(key), toggle } : {})}
               />
             );

@@ -50,7 +50,6 @@ const columns = (me: Me): Column<Stream>[] => [
     id: "name",
     title: "Name",
     width: "18rem",
-    hasTwoLines: true,
     cell: (stream) => (
       <>
         {stream.name}

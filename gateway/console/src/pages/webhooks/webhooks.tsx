@@ -68,7 +68,6 @@ const columns = (me: Me, orgId: string | undefined, isEverywhere: boolean): Colu
     id: "name",
     title: "Name",
     width: isEverywhere ? "13rem" : "16rem",
-    hasTwoLines: true,
     cell: ({ id, name, url }) => (
       <>
         <Link {...toRecord("/webhooks/$id", { id }, { orgId })}>{name}</Link>
