@@ -1,7 +1,8 @@
-// `npm run test:mutation -- [--every N] [--from N] [--workers N] [FILE…]`: changes one expression after the other of
+// `npm run test:mutation -- [--every N] [--from N] [--workers N] [FILE[:LINE]…]`: changes one expression after the other of
 // what decides (rules of services, the gateway's auth and http, the guards of libs/rpc) and runs the tests that use the
 // file, which is never changed on the disk. Prints each mutant that no test finds, and the share that is found; status
-// 1 below 85 %. By default every 25th mutant, by two processes; Ctrl-C ends with what was tried until then.
+// 1 below 85 %. By default every 25th mutant, of lines that are named every one, by two processes; Ctrl-C ends with what
+// was tried until then.
 import "../local/check-node.mjs";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +18,7 @@ const foundBy = { test: "a test", time: "its time", crash: "a crash" };
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    every: { type: "string", default: "25" },
+    every: { type: "string" },
     from: { type: "string", default: "0" },
     workers: { type: "string", default: "2" },
   },
@@ -41,10 +42,18 @@ const deciding = [
   ...guards.map((name) => join(root, "libs", "rpc", "src", `${name}.ts`)),
 ];
 
-const files = positionals.length > 0 ? positionals.map((path) => resolve(path)) : deciding;
-const all = files.flatMap(mutantsOf);
+const places = positionals.map((text) => {
+  const [, path, line] = /^(.*?)(?::(\d+))?$/.exec(text);
+  return { file: resolve(path), line: line === undefined ? null : Number(line) };
+});
+const isWanted = ({ file, line }) =>
+  places.length === 0 || places.some((place) => place.file === file && (place.line ?? line) === line);
+const hasLines = places.some(({ line }) => line !== null);
+const files = places.length > 0 ? [...new Set(places.map(({ file }) => file))] : deciding;
+const all = files.flatMap(mutantsOf).filter(isWanted);
+const every = Number(values.every ?? (hasLines ? 1 : 25));
 const chosen = all
-  .filter((_mutant, at) => at % Number(values.every) === Number(values.from) % Number(values.every))
+  .filter((_mutant, at) => at % every === Number(values.from) % every)
   .map((mutant, id) => ({ id, ...mutant }));
 console.log(`${chosen.length} of ${all.length} mutants in ${files.length} files`);
 
