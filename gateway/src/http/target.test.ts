@@ -17,6 +17,7 @@ describe("a request target", () => {
     ["/a%20b/c", "/a%20b/c", ""],
     ["/~!$&'()*+,;=:@", "/~!$&'()*+,;=:@", ""],
     ["/a?b=%5c%2e", "/a", "b=%5c%2e"],
+    ["/a?!=~", "/a", "!=~"],
   ])("%s has the path %s and the query %s", (target, path, query) => {
     expect(parseTarget(target)).toEqual({ path, query, slashSegments: null });
   });
