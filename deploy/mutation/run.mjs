@@ -1,7 +1,7 @@
-// `npm run test:mutation -- [--every N] [--from N] [--workers N] [FILE[:LINE]…]`: changes one expression after the other of
-// what decides (rules of services, the gateway's auth and http, the guards of libs/rpc) and runs the tests that use the
-// file, which is never changed on the disk. Prints each mutant that no test finds, and the share that is found; status
-// 1 below 85 %. By default every 25th mutant, of lines that are named every one, by two processes; Ctrl-C ends with what
+// `npm run test:mutation -- [--every N] [--from N] [--workers N] [FILE[:LINE]…]`: changes one expression after the other
+// of what decides (rules of services, the gateway's auth and http, the guards of libs/rpc) and runs the tests that use
+// the file, which is never changed on the disk. Prints each mutant that no test finds, and the share that is found;
+// status 1 below 85 %. By default every 25th mutant, every one of a named line, by two processes; Ctrl-C ends with what
 // was tried until then.
 import "../local/check-node.mjs";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -42,14 +42,14 @@ const deciding = [
   ...guards.map((name) => join(root, "libs", "rpc", "src", `${name}.ts`)),
 ];
 
-const places = positionals.map((text) => {
+const positions = positionals.map((text) => {
   const [, path, line] = /^(.*?)(?::(\d+))?$/.exec(text);
   return { file: resolve(path), line: line === undefined ? null : Number(line) };
 });
 const isWanted = ({ file, line }) =>
-  places.length === 0 || places.some((place) => place.file === file && (place.line ?? line) === line);
-const hasLines = places.some(({ line }) => line !== null);
-const files = places.length > 0 ? [...new Set(places.map(({ file }) => file))] : deciding;
+  positions.length === 0 || positions.some((position) => position.file === file && (position.line ?? line) === line);
+const hasLines = positions.some(({ line }) => line !== null);
+const files = positions.length > 0 ? [...new Set(positions.map(({ file }) => file))] : deciding;
 const all = files.flatMap(mutantsOf).filter(isWanted);
 const every = Number(values.every ?? (hasLines ? 1 : 25));
 const chosen = all

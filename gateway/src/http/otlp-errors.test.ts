@@ -18,7 +18,7 @@ describe("a failure of OTLP over HTTP", () => {
     ["rate_limited", 429, 8],
     ["unavailable", 503, 14],
     ["internal", 500, 2],
-  ])("of %s has status %d and code %d", (code, status, number) => {
+  ])("has for %s the status %d and code %d", (code, status, number) => {
     const made = reply(new AppError(code, "No"));
     expect([made.status, made.contentType, JSON.parse(String(made.body))]).toEqual([
       ...[status, "application/json"],
