@@ -1,8 +1,8 @@
 // `npm run test:mutation -- [--every N] [--from N] [--workers N] [FILE[:LINE]…]`: changes one expression after the
-// other of what decides (rules of services, the gateway's auth and http, the guards of libs/rpc) and runs the tests that
-// use the file, which is never changed on the disk. Prints each mutant that no test finds, and the share that is found;
-// status 1 below 85 %. By default every 25th mutant, every one of a named line, by two processes; Ctrl-C ends with what
-// was tried until then.
+// other of what decides (rules of services, the gateway's auth and http, the guards of libs/rpc) and runs the tests
+// that use the file, which is never changed on the disk. Prints each mutant that no test finds, and the share that
+// is found; status 1 below 85 %. By default every 25th mutant, every one of a named line, by two processes; Ctrl-C
+// ends with what was tried until then.
 import "../local/check-node.mjs";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
