@@ -59,21 +59,15 @@ export function OneButton<R>({ of, operation }: OneProps<R>) {
   );
 }
 
-/** How a next step looks: in the colour of what it ends, or quiet where many rows have the same one. */
-type Look = "warn" | "quiet";
+/** How a next step looks: in the colour of what it ends. */
+type Look = "warn";
 type NextStepProps<R> = OneProps<R> & { name: string; look?: Look | undefined; isLarge?: true };
 
 /** The one operation that a record waits for, as a small button; `name` names the record for screen readers. */
 export function NextStep<R>({ of, operation, name, look, isLarge }: NextStepProps<R>) {
   const run = useRun();
   return (
-    <button
-      type="button"
-      data-size={isLarge ? undefined : "small"}
-      data-tone={look === "warn" ? look : undefined}
-      data-weight={look === "quiet" ? look : undefined}
-      onClick={() => run(operation, of)}
-    >
+    <button type="button" data-size={isLarge ? undefined : "small"} data-tone={look} onClick={() => run(operation, of)}>
       {labelOf(operation)}
       <span className="visually-hidden"> {name}</span>
     </button>

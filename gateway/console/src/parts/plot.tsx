@@ -71,7 +71,7 @@ function optionsOf(
     height: element.clientHeight,
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1_000), zone),
     legend: { show: false },
-    padding: [8, isSmall ? 16 : 24, 0, 0],
+    padding: [8, isSmall ? 20 : 28, 0, 0],
     cursor: { drag: { x: false, y: false }, y: false, points: { show: kind !== "bars" } },
     scales: {
       // Half a bar of space at both ends.
@@ -90,7 +90,7 @@ function optionsOf(
         grid: { show: false },
         size: 24,
         gap: 4,
-        space: isSmall ? 44 : 64,
+        space: size === "large" ? 64 : 44,
         values: (_plot, values, _axis, _space, step) => values.map((at) => tickText(at, step, zone)),
       },
       {

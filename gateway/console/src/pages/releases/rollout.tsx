@@ -110,7 +110,7 @@ function Halts({ of: rollout, showFailed }: HaltsProps) {
   return (
     <>
       {reason ? (
-        <Notice tone="bad" title="Halted." action={steps}>
+        <Notice tone="bad" title={/^\d/.test(reason) ? "Halted after" : "Halted."} action={steps}>
           <span className="soft">
             <Sentence of={reason} />
           </span>

@@ -72,7 +72,7 @@ export function Users() {
           as: "end",
           cell: ({ lastLoginAt }) => <Time at={lastLoginAt} />,
         },
-        nextColumn(me, isRequired ? userOperations : [...userOperations, requireFactor], ({ name }) => name, "quiet"),
+        nextColumn(me, isRequired ? userOperations : [...userOperations, requireFactor], ({ name }) => name),
         {
           id: "actions",
           title: "Actions",
