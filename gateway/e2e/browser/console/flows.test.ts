@@ -235,7 +235,7 @@ inChromium("sessions and limits in the console", (visit) => {
     await page.getByRole("dialog").getByRole("button", { name: "Cancel it", exact: true }).click();
     await page.getByText("The rollout is cancelled.").waitFor();
     await visitor.open(`/devices/${deviceId}`, /why-not/);
-    await page.getByRole("row", { name: /^agent/ }).waitFor();
+    await page.getByText(/^agent \S+: No version is promoted or pinned/).waitFor();
     await visitor.open("/operations", "Operations");
     await page.getByRole("row", { name: /^tenancy ok/ }).waitFor();
     await visitor.expectAccessible();

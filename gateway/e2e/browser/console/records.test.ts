@@ -161,7 +161,7 @@ inChromium("records in the console", (visit) => {
     await page.getByRole("checkbox", { name: /^Accept the 3 failures so far/, checked: true }).waitFor();
     await confirm(visitor, "Resume");
     await page.getByText("The rollout continues.").waitFor();
-    await page.getByText(/\(3 no longer count\)/).waitFor();
+    await page.getByText("3 earlier failures no longer count.").waitFor();
     await page.getByText(why).waitFor({ state: "detached" });
     const root = await operator(cluster);
     expect((await root.call("POST", `/agent-versions/rollouts/${rollout.id}/cancel`)).status).toBe(200);
