@@ -1,6 +1,6 @@
 import { expect, it } from "@jest/globals";
 import { isOverThreshold } from "../../../../services/agent-release/src/rules/rollout.ts";
-import { haltingFailures, haltSentence, limitBar } from "./halting-failures.ts";
+import { haltingFailures, haltReason, haltSentence, limitBar } from "./halting-failures.ts";
 
 const limits = { haltAfterFailures: 50, haltPercent: 3 };
 
@@ -59,4 +59,14 @@ it.each([
   ["beyond it", { failed: 4, limit: 2 }, { filled: 80, mark: 40 }],
 ])("a bar of failures shows its limit %s", (_name, of, bar) => {
   expect(limitBar(of)).toEqual(bar);
+});
+
+describe("why a rollout was halted", () => {
+  it.each([
+    ["3 failures, all of one organization", 4, "3 failures (4 by now), all of one organization"],
+    ["3 failures, all of one organization", 3, "3 failures, all of one organization"],
+    ["3 of 10 devices failed: timed_out", 4, "3 of 10 devices failed: timed_out"],
+  ])("in %j with %d failed reads as %j", (reason, failed, expected) => {
+    expect(haltReason(reason, failed)).toBe(expected);
+  });
 });

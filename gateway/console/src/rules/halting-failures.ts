@@ -54,3 +54,9 @@ export function limitBar({ failed, limit }: { failed: number; limit: number }): 
   const whole = Math.max(failed, limit) * 1.25;
   return { filled: (100 * failed) / whole, mark: (100 * limit) / whole };
 }
+
+/** Why a rollout was halted, with how many have failed by now where further ones did after it. */
+export const haltReason = (reason: string, failed: number): string =>
+  reason.replace(/^(\d+) failures?(?=[,;.])/, (said, then: string) =>
+    failed > Number(then) ? `${said} (${failed.toLocaleString()} by now)` : said,
+  );

@@ -13,6 +13,7 @@ import { RecordState } from "../../parts/record-state.tsx";
 import { Sentence } from "../../parts/sentence.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
+import { haltReason } from "../../rules/halting-failures.ts";
 import { wavesOf } from "../../rules/waves.ts";
 import { whyNot } from "../../rules/why-not.ts";
 import styles from "./rollout.module.css";
@@ -112,7 +113,7 @@ function Halts({ of: rollout, showFailed }: HaltsProps) {
       {reason ? (
         <Notice tone="bad" title={/^\d/.test(reason) ? "Halted after" : "Halted."} action={steps}>
           <span className="soft">
-            <Sentence of={reason} />
+            <Sentence of={haltReason(reason, rollout.failed)} />
           </span>
         </Notice>
       ) : null}
