@@ -1,4 +1,4 @@
-import { expect, it } from "@jest/globals";
+import { describe, expect, it } from "@jest/globals";
 import { isOverThreshold } from "../../../../services/agent-release/src/rules/rollout.ts";
 import { haltingFailures, haltReason, haltSentence, limitBar } from "./halting-failures.ts";
 
