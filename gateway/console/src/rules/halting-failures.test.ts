@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { isOverThreshold } from "../../../../services/agent-release/src/rules/rollout.ts";
-import { haltingFailures, haltReason, haltSentence, limitBar } from "./halting-failures.ts";
+import { haltingFailures, haltSentence, haltWords, limitBar } from "./halting-failures.ts";
 
 const limits = { haltAfterFailures: 50, haltPercent: 3 };
 
@@ -63,10 +63,11 @@ it.each([
 
 describe("why a rollout was halted", () => {
   it.each([
-    ["3 failures, all of one organization", 4, "3 failures (4 by now), all of one organization"],
-    ["3 failures, all of one organization", 3, "3 failures, all of one organization"],
-    ["3 of 10 devices failed: timed_out", 4, "3 of 10 devices failed: timed_out"],
-  ])("in %j with %d failed reads as %j", (reason, failed, expected) => {
-    expect(haltReason(reason, failed)).toBe(expected);
+    ["3 failures, all of one organization", 4, "Halted after", "3 failures (4 by now), all of one organization"],
+    ["3 failures, all of one organization", 3, "Halted after", "3 failures, all of one organization"],
+    ["3 of 10 devices failed: timed_out", 4, "Halted after", "3 of 10 devices failed: timed_out"],
+    ["the version was yanked", 4, "Halted.", "the version was yanked"],
+  ])("in %j with %d failed reads as %j and %j", (reason, failed, title, rest) => {
+    expect(haltWords(reason, failed)).toEqual({ title, rest });
   });
 });

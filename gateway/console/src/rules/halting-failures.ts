@@ -55,8 +55,13 @@ export function limitBar({ failed, limit }: { failed: number; limit: number }): 
   return { filled: (100 * failed) / whole, mark: (100 * limit) / whole };
 }
 
-/** Why a rollout was halted, with how many have failed by now where further ones did after it. */
-export const haltReason = (reason: string, failed: number): string =>
-  reason.replace(/^(\d+) failures?(?=[,;.])/, (said, then: string) =>
+/**
+ * Why a rollout was halted, as a title and the rest of its sentence, with how many of those that count have failed by
+ * now where further ones did after it.
+ */
+export function haltWords(reason: string, failed: number): { title: string; rest: string } {
+  const rest = reason.replace(/^(\d+) failures?(?=[,;.])/, (said, then: string) =>
     failed > Number(then) ? `${said} (${failed.toLocaleString()} by now)` : said,
   );
+  return { title: /^\d/.test(reason) ? "Halted after" : "Halted.", rest };
+}

@@ -15,6 +15,7 @@ import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
+import { fleetStatuses } from "../../rules/fleet-size.ts";
 import { rolloutHealth, tellingRollout } from "../../rules/rollout-health.ts";
 import type { Me } from "../../rules/why-not.ts";
 import { causeOf, components, offeredBy, Updates } from "./rollout-cells.tsx";
@@ -161,10 +162,10 @@ const releaseColumns = (me: Me, rollouts: readonly Rollout[]): Column<Release>[]
   actionsColumn(releaseOperations, (release) => `${release.component} ${release.version}`),
 ];
 
-/** How many devices run a version, as a link to them; a list requests it for each row that comes into sight. */
+/** How many devices in use run a version, as a link to them; a list requests it for each row that comes into sight. */
 function RunsOn({ version }: { version: string }) {
   const mayRead = useWhyNot("GET /api/v1/devices") === null;
-  const query = { agentVersion: version, limit: "1" };
+  const query = { agentVersion: version, status: fleetStatuses.join(","), limit: "1" };
   const { data } = useGet("/api/v1/devices", { params: { query } }, { freshMs, enabled: mayRead });
   const count = data?.pagination.total;
   if (count === undefined || count === null) return null;

@@ -13,8 +13,8 @@ import { RecordState } from "../../parts/record-state.tsx";
 import { Sentence } from "../../parts/sentence.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
-import { haltReason } from "../../rules/halting-failures.ts";
-import { wavesOf } from "../../rules/waves.ts";
+import { haltWords } from "../../rules/halting-failures.ts";
+import { limitOf, wavesOf } from "../../rules/waves.ts";
 import { whyNot } from "../../rules/why-not.ts";
 import styles from "./rollout.module.css";
 import { FailureBars, Waves } from "./rollout-bars.tsx";
@@ -96,6 +96,7 @@ function Halts({ of: rollout, showFailed }: HaltsProps) {
   // While parts alone are halted, the newest reason is that of one of them.
   const reason = state === "halted" || haltedParts.length === 0 ? newest : null;
   if (!reason && haltedParts.length === 0) return null;
+  const words = reason ? haltWords(reason, limitOf(rollout).failed) : null;
   const steps = (
     <>
       <button type="button" data-weight="primary" onClick={showFailed}>
@@ -110,10 +111,10 @@ function Halts({ of: rollout, showFailed }: HaltsProps) {
   );
   return (
     <>
-      {reason ? (
-        <Notice tone="bad" title={/^\d/.test(reason) ? "Halted after" : "Halted."} action={steps}>
+      {words ? (
+        <Notice tone="bad" title={words.title} action={steps}>
           <span className="soft">
-            <Sentence of={haltReason(reason, rollout.failed)} />
+            <Sentence of={words.rest} />
           </span>
         </Notice>
       ) : null}
