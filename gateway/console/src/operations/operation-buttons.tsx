@@ -59,15 +59,14 @@ export function OneButton<R>({ of, operation }: OneProps<R>) {
   );
 }
 
-/** How a next step looks: in the colour of what it ends. */
-type Look = "warn";
-type NextStepProps<R> = OneProps<R> & { name: string; look?: Look | undefined; isLarge?: true };
+/** `tone`: in the colour of what it ends. */
+type NextStepProps<R> = OneProps<R> & { name: string; tone?: "warn" | undefined; isLarge?: true };
 
 /** The one operation that a record waits for, as a small button; `name` names the record for screen readers. */
-export function NextStep<R>({ of, operation, name, look, isLarge }: NextStepProps<R>) {
+export function NextStep<R>({ of, operation, name, tone, isLarge }: NextStepProps<R>) {
   const run = useRun();
   return (
-    <button type="button" data-size={isLarge ? undefined : "small"} data-tone={look} onClick={() => run(operation, of)}>
+    <button type="button" data-size={isLarge ? undefined : "small"} data-tone={tone} onClick={() => run(operation, of)}>
       {labelOf(operation)}
       <span className="visually-hidden"> {name}</span>
     </button>
@@ -82,20 +81,19 @@ export const nextColumn = <R,>(
   me: Me,
   operations: readonly Operation<R>[],
   nameOf: (record: R) => string,
-  look?: Look,
 ): Column<R> => ({
   id: "next",
   title: "Next step",
   width: "7.5rem",
   isEnd: true,
   as: "next",
-  cell: (record) => nextStep({ of: record, operations, name: nameOf(record) }, me, look),
+  cell: (record) => nextStep({ of: record, operations, name: nameOf(record) }, me),
 });
 
 /** The next step of a record that the user may take; null without one. */
-export function nextStep<R>({ of, operations, name }: OperationsProps<R>, me: Me, look?: Look) {
+export function nextStep<R>({ of, operations, name }: OperationsProps<R>, me: Me, tone?: "warn") {
   const next = offeredFor(operations, of).find(({ isNext, needs }) => isNext?.(of) && whyNot(me, needs) === null);
-  return next ? <NextStep of={of} operation={next} name={name} look={look} /> : null;
+  return next ? <NextStep of={of} operation={next} name={name} tone={tone} /> : null;
 }
 
 /** The operations of a row in a menu; nothing when none is offered. */

@@ -38,6 +38,7 @@ describe("a device", () => {
   ])("while its update is halted: %s", (_name, detail, rollouts, sentence) => {
     const [need] = deviceNeeds(device(), [decision("halted", { detail })], rollouts);
     expect(need?.sentence).toBe(sentence ?? detail);
+    expect(need?.rolloutId).toBe(rollouts.find(({ version }) => version === "2.5.0")?.id ?? null);
   });
 
   it("says first that it is offline with a full disk, and since when", () => {

@@ -10,7 +10,16 @@ type Device = {
 };
 
 /** What of a device needs a look: a title and its sentence, as the API writes it. */
-export type DeviceNeed = { key: string; tone: "bad" | "warn"; title: string; sentence: string; isUpdate: boolean };
+export type DeviceNeed = {
+  key: string;
+  tone: "bad" | "warn";
+  title: string;
+  /** Empty where the title says it all. */
+  sentence: string;
+  isUpdate: boolean;
+  /** The rollout whose halt is the need; null for any other. */
+  rolloutId: string | null;
+};
 
 /** Percentage of the disk from which the machine may stop working. */
 const fullPercent = 95;
@@ -25,10 +34,10 @@ type Rollout = {
 };
 
 /** The rollout that keeps a program from its target by a halt, which it says the cause of. */
-export const haltOf = <R extends Rollout>(
+const haltOf = (
   { component, target, rule }: Pick<Decision, "component" | "target" | "rule">,
-  rollouts: readonly R[],
-): R | null =>
+  rollouts: readonly Rollout[],
+): Rollout | null =>
   rule === "halted"
     ? (rollouts.find(
         (each) =>
@@ -53,6 +62,7 @@ export function deviceNeeds(
     title: "It is offline.",
     sentence: device.lastSeenAt ? `Its last heartbeat was ${device.lastSeenAt}` : "It has never sent a heartbeat",
     isUpdate: false,
+    rolloutId: null,
   };
   const disk = device.reported?.metrics?.["disk.percent"] ?? 0;
   const full: DeviceNeed = {
@@ -61,6 +71,7 @@ export function deviceNeeds(
     title: `Its disk is full to ${Math.round(disk)} %.`,
     sentence: "Logs and updates need room",
     isUpdate: false,
+    rolloutId: null,
   };
   const needs = [
     ...(device.status === "offline" ? [offline] : []),
@@ -94,6 +105,7 @@ function updateNeed(decision: Decision, rollouts: readonly Rollout[]): DeviceNee
       title: `The update of the ${component} to ${target} is ${as}.`,
       sentence: cause ?? (repeats ? "" : detail),
       isUpdate: true,
+      rolloutId: halt?.id ?? null,
     },
   ];
 }

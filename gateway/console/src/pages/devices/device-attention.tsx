@@ -4,7 +4,7 @@ import { toRecord } from "../../parts/links.ts";
 import { useWhyNot } from "../../parts/me.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { Sentence } from "../../parts/sentence.tsx";
-import { deviceNeeds, haltOf } from "../../rules/device-needs.ts";
+import { deviceNeeds } from "../../rules/device-needs.ts";
 
 type DeviceAttentionProps = { of: BodyOf<"/api/v1/devices/{id}">; onUpdates(): void };
 const [path, rolloutsPath] = ["/api/v1/devices/{id}/update-decision", "/api/v1/agent-versions/rollouts"] as const;
@@ -21,31 +21,26 @@ export function DeviceAttention({ of, onUpdates }: DeviceAttentionProps) {
     { params: { query: { limit: "100", skipCount: "true" } } },
     { enabled: isHalted && mayReadRollouts },
   );
-  const readable = rollouts.data?.data ?? [];
   // The sentence would be another one as soon as the cause is known.
   if (decision.isLoading || rollouts.isLoading) return null;
-  return deviceNeeds(of, decisions, readable).map(({ key, tone, title, sentence, isUpdate }) => {
-    const found = decisions.find(({ component }) => component === key);
-    const halt = found && isUpdate ? haltOf(found, readable) : null;
-    return (
-      <Notice
-        key={key}
-        tone={tone}
-        title={title}
-        action={
-          halt ? (
-            <Link {...toRecord("/releases/rollouts/$id", { id: halt.id })} className="button">
-              See the rollout
-            </Link>
-          ) : isUpdate ? (
-            <button type="button" onClick={onUpdates}>
-              See its updates<span className="visually-hidden">: {key}</span>
-            </button>
-          ) : null
-        }
-      >
-        <Sentence of={sentence === "" || sentence.endsWith(".") ? sentence : `${sentence}.`} />
-      </Notice>
-    );
-  });
+  return deviceNeeds(of, decisions, rollouts.data?.data).map(({ key, tone, title, sentence, isUpdate, rolloutId }) => (
+    <Notice
+      key={key}
+      tone={tone}
+      title={title}
+      action={
+        rolloutId ? (
+          <Link {...toRecord("/releases/rollouts/$id", { id: rolloutId })} className="button">
+            See the rollout
+          </Link>
+        ) : isUpdate ? (
+          <button type="button" onClick={onUpdates}>
+            See its updates<span className="visually-hidden">: {key}</span>
+          </button>
+        ) : null
+      }
+    >
+      <Sentence of={sentence === "" || sentence.endsWith(".") ? sentence : `${sentence}.`} />
+    </Notice>
+  ));
 }

@@ -1,4 +1,4 @@
-import { type BodyOf, useGet, useList } from "../../api/queries.ts";
+import { type BodyOf, useGet } from "../../api/queries.ts";
 import { HeadOperations } from "../../operations/operation-buttons.tsx";
 import { providerOperations } from "../../operations/providers.tsx";
 import { EndsAt } from "../../parts/ends-at.tsx";
@@ -74,14 +74,11 @@ export function ProviderPage() {
 
 function ProviderFacts({ data, when }: { data: Provider; when: string | null }) {
   const issuer = data.issuer ?? data.samlEntityId;
-  const attempts = useList("/api/v1/sso/providers/{id}/attempts", { params: { path: { id: data.id } } });
-  const isUnused = data.health?.status === "healthy" && attempts.rows.length === 0;
   return (
     <Section title="How people sign in">
       <Facts
         of={[
-          // Of one that nobody has used, the list of sign-ins says so.
-          ["Sign-ins", data.health && !isUnused ? <Sentence key="health" of={data.health.reason} /> : null],
+          ["Sign-ins", data.health ? <Sentence key="health" of={data.health.reason} /> : null],
           ["Issuer", issuer ? <Address key="issuer" of={issuer} /> : null],
           ...(data.type === "oidc"
             ? ([

@@ -26,9 +26,11 @@ export function WebhookNotices({ of: webhook, showDeliveries }: WebhookNoticesPr
   const wanted = stats.failed > 0 ? "failed" : "retrying";
   const [first] = warnings;
   if (shownHealth(webhook).tone !== "bad") {
-    return first === undefined ? null : (
-      <Notice tone="warn" title={warningParts(first).title} action={<EndOf warning={first} of={webhook} />}>
-        {warningParts(first).sentence}
+    if (first === undefined) return null;
+    const { title, sentence } = warningParts(first);
+    return (
+      <Notice tone="warn" title={title} action={<EndOf warning={first} of={webhook} />}>
+        {sentence}
       </Notice>
     );
   }
@@ -66,15 +68,18 @@ export function Warnings({ of: webhook, isAfterNotice }: WarningsProps) {
   const shown = webhook.warnings.slice(isAfterNotice ? 1 : 0);
   return shown.length > 0 ? (
     <Section title="Security">
-      {shown.map((warning) => (
-        <div key={warning} className={styles.warning}>
-          <TriangleAlert size={15} aria-hidden />
-          <p>
-            <b>{warningParts(warning).title}</b> {warningParts(warning).sentence}
-          </p>
-          <EndOf warning={warning} of={webhook} />
-        </div>
-      ))}
+      {shown.map((warning) => {
+        const { title, sentence } = warningParts(warning);
+        return (
+          <div key={warning} className={styles.warning}>
+            <TriangleAlert size={15} aria-hidden />
+            <p>
+              <b>{title}</b> {sentence}
+            </p>
+            <EndOf warning={warning} of={webhook} />
+          </div>
+        );
+      })}
     </Section>
   ) : null;
 }
