@@ -2,8 +2,8 @@ import type { Database, Tx } from "@muster/db";
 import { counter, type Logger, systemCaller, uuidv7 } from "@muster/kit";
 import type { BeginUpdates, EndUpdates } from "../clients/tenancy.ts";
 import { service } from "../config.ts";
-import { platformOf } from "../rules/component.ts";
-import { type Decision, fullBudgetMs, type PastAttempt, recheckMaxMs } from "../rules/gate.ts";
+import { type Component, platformOf } from "../rules/component.ts";
+import { type Decision, fullBudgetMs, type PastAttempt, type Rule, recheckMaxMs } from "../rules/gate.ts";
 import { type OpenOffer, resolveOffer } from "../rules/open-offer.ts";
 import type { Device } from "../rules/plan.ts";
 import { waveOf } from "../rules/ring.ts";
@@ -115,7 +115,7 @@ async function decideIn(tx: Tx, deps: DecideDeps, questions: readonly Question[]
   const begins: Begin[] = [];
   const withdrawn: Outcome[] = [];
   const wanted: Wanted[] = [];
-  const said = new Map<string, Said>();
+  const said: Said = new Map();
   for (const question of questions) {
     const { device } = question;
     const attempts = byDevice.get(device.id) ?? [];
@@ -132,8 +132,8 @@ async function decideIn(tx: Tx, deps: DecideDeps, questions: readonly Question[]
       now,
     };
     const past = { ...input, attempts: pastOf(attempts) };
-    states.set(device.id, updateStateOf(past));
     const resolved = resolveOffer(past, open ? openOf(open, now) : null);
+    states.set(device.id, updateStateOf(past, resolved.decisions));
     for (const decision of resolved.decisions) count(said, decision);
     if (open && resolved.open !== "withdraw") {
       const offer = resolved.open === "repeat" ? offerOf(plan, open, device, note) : null;
@@ -147,7 +147,7 @@ async function decideIn(tx: Tx, deps: DecideDeps, questions: readonly Question[]
     if (attempt !== null) wanted.push({ question, attempt, ended, note });
     else answers.set(device.id, { ...nothing, validForMs: validFor(resolved.decisions, now), ended });
   }
-  for (const { count: n, ...labels } of said.values()) decisions.inc(labels, n);
+  for (const [component, rules] of said) for (const [rule, n] of rules) decisions.inc({ component, rule }, n);
 
   const ends = withdrawn.map(({ attempt, state, reason }) => ({ id: attempt.id, state, reason }));
   await endAttempts(tx, ends);
@@ -206,13 +206,12 @@ function validFor(decided: readonly Decision[], now: Date): number {
   return Math.max(0, Math.min(...decided.map(({ recheckAt }) => recheckAt.getTime())) - now.getTime());
 }
 
-type Said = Pick<Decision, "component" | "rule"> & { count: number };
+/** How often the gate has said what, by component and rule. */
+type Said = Map<Component, Map<Rule, number>>;
 
-function count(said: Map<string, Said>, { component, rule }: Decision) {
-  const key = `${component} ${rule}`;
-  const counted = said.get(key);
-  if (counted) counted.count++;
-  else said.set(key, { component, rule, count: 1 });
+function count(said: Said, { component, rule }: Decision) {
+  const rules = said.get(component) ?? new Map<Rule, number>();
+  said.set(component, rules.set(rule, (rules.get(rule) ?? 0) + 1));
 }
 
 /** Until the soak ends nothing is to be decided: a device that goes back is detected by its version. */

@@ -27,6 +27,8 @@ export type Decision = {
   rule: Rule;
   detail: string;
   rollout: PlannedRollout | null;
+  /** To what the component is to come in the end, whatever the rule permits now. */
+  destination: PlannedRelease | null;
   /** Time from which another check may have a different result although nothing was changed. */
   recheckAt: Date;
 };
@@ -58,6 +60,8 @@ export function decide(input: GateInput): Decision[] {
 /** The decision about one component; `taken` when another component updates or is offered. */
 export function decideComponent(input: GateInput, component: Component, taken: boolean): Decision {
   const { device, merged, catalogue, attempts, requested, now } = input;
+  const { found, exclusion } = findTarget(input, component);
+  const destination = found?.release ?? null;
   const current = device.versions[component];
   const later = (ms: number) => new Date(now.getTime() + Math.min(ms, recheckMaxMs));
   const said = (rule: Rule, detail: string, found: Partial<Found> = {}, recheckAt = later(recheckMaxMs)): Decision => ({
@@ -68,10 +72,9 @@ export function decideComponent(input: GateInput, component: Component, taken: b
     rule,
     detail,
     rollout: found.rollout ?? null,
+    destination,
     recheckAt,
   });
-
-  const { found, exclusion } = findTarget(input, component);
   // A held device is shown the version that it is held back from.
   const held = (rule: Rule, detail: string) => said(rule, detail, found ?? {});
   if (device.status === "quarantined" || device.status === "decommissioned") {

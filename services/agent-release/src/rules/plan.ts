@@ -75,6 +75,7 @@ export function haltOf(rollout: PlannedRollout, device: PartOf): string | null {
 }
 
 function haltOfPart(rollout: PlannedRollout, device: PartOf): string | null {
+  if (rollout.haltedParts.size === 0) return null;
   for (const part of partsOfDevice({ orgId: device.orgId, platform: platformOf(device) })) {
     const reason = rollout.haltedParts.get(partKey(part));
     if (reason !== undefined) return `halted for ${nameOfPart(part)}: ${reason}`;

@@ -43,12 +43,14 @@ export function findTarget(input: TargetInput, component: Component): Target {
   return withRollouts(input, releases, found);
 }
 
+const pinFields = { agent: "agentTarget", watchdog: "watchdogTarget" } as const;
+
 type Pin = { version: string; source: "organization" | "partner" };
 
 /** The version to which a device's owners have pinned a component; null for none. The helper has no pin. */
 export function pinOf({ settings, sources }: Merged, component: Component): Pin | null {
   if (component === "helper") return null;
-  const field = `${component}Target` as const;
+  const field = pinFields[component];
   const version = settings[field];
   if (version === "latest") return null;
   return { version, source: sources[field] === "organization" ? "organization" : "partner" };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import type { GateInput } from "./gate.ts";
+import { decide, type GateInput } from "./gate.ts";
 import type { PlannedRelease } from "./plan.ts";
 import { mergeSettings, nothingSet } from "./settings.ts";
 import { updateStateOf } from "./update-state.ts";
@@ -31,6 +31,8 @@ const failed = (hoursAgo: number) => ({
   endedAt: new Date(now.getTime() - hoursAgo * hourMs),
 });
 
+const stateOf = (of: GateInput) => updateStateOf(of, decide(of));
+
 describe("the update state of a device", () => {
   it.each([
     ["1.2.0", null, "current"],
@@ -41,11 +43,11 @@ describe("the update state of a device", () => {
     ["nightly", null, null],
     [null, null, null],
   ])("with agent %s and watchdog %s is %s", (agent, watchdog, expected) => {
-    expect(updateStateOf(input(agent, watchdog))).toBe(expected);
+    expect(stateOf(input(agent, watchdog))).toBe(expected);
   });
 
   it("is failed while an update waits after its failure, and behind again then", () => {
-    const of = (hoursAgo: number, agent: string) => updateStateOf({ ...input(agent), attempts: [failed(hoursAgo)] });
+    const of = (hoursAgo: number, agent: string) => stateOf({ ...input(agent), attempts: [failed(hoursAgo)] });
     expect([of(0.5, "1.1.0"), of(2, "1.1.0"), of(0.5, "1.2.0")]).toEqual(["failed", "behind", "current"]);
   });
 
@@ -53,11 +55,11 @@ describe("the update state of a device", () => {
     const outdated = input("1.1.0");
     const { device } = outdated;
     const manual = mergeSettings(nothingSet, { ...nothingSet, updatePolicy: "manual" });
-    expect(updateStateOf({ ...outdated, merged: manual })).toBe("behind");
-    expect(updateStateOf({ ...outdated, device: { ...device, autoUpdateEnabled: false } })).toBe("behind");
-    expect(updateStateOf({ ...outdated, device: { ...device, status: "quarantined" } })).toBeNull();
+    expect(stateOf({ ...outdated, merged: manual })).toBe("behind");
+    expect(stateOf({ ...outdated, device: { ...device, autoUpdateEnabled: false } })).toBe("behind");
+    expect(stateOf({ ...outdated, device: { ...device, status: "quarantined" } })).toBeNull();
     expect(
-      updateStateOf({ ...outdated, catalogue: { agent: nothing, watchdog: nothing, helper: nothing } }),
+      stateOf({ ...outdated, catalogue: { agent: nothing, watchdog: nothing, helper: nothing } }),
     ).toBeNull();
   });
 });
