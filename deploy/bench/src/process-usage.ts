@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
 
 /** Roots of process trees, by a name for each group. */
 export type Groups = Record<string, readonly number[]>;
@@ -24,6 +25,16 @@ export function usageOf(groups: Groups): Map<string, Usage> {
       return [name, { cpuMs: ticks * 10, pssMb, anonMb }];
     }),
   );
+}
+
+/** Waits until these trees use a tenth of a processor or less, at most a minute. */
+export async function untilIdle(roots: readonly number[]): Promise<void> {
+  const used = () => usageOf({ all: roots }).get("all")?.cpuMs ?? 0;
+  for (let seconds = 0; seconds < 60; seconds++) {
+    const before = used();
+    await delay(1_000);
+    if (used() - before <= 100) return;
+  }
 }
 
 export const loadAverage = () => Number(readFileSync("/proc/loadavg", "latin1").split(" ")[0]);
