@@ -143,7 +143,7 @@ const UpdatesFields = ({ of: updates, errorsOf }: FieldsProps) => {
         </select>
       </Field>
       <Window of={fields} errorsOf={errorsOf} />
-      <WayBack of={updates} errorsOf={errorsOf} />
+      <RollBack of={updates} errorsOf={errorsOf} />
     </>
   );
 };
@@ -214,7 +214,7 @@ function Window({ of: fields, errorsOf }: { of: Updates["fields"]; errorsOf: Err
   );
 }
 
-function WayBack({ of: { allowDowngrade, rollbackNote }, errorsOf }: { of: Updates; errorsOf: ErrorsOf }) {
+function RollBack({ of: { allowDowngrade, rollbackNote }, errorsOf }: { of: Updates; errorsOf: ErrorsOf }) {
   const [isBack, setBack] = useState(allowDowngrade);
   return (
     <>
