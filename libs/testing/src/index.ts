@@ -7,6 +7,7 @@ export { type MovingAddress, movingAddress } from "./moving-address.ts";
 export * from "./nats.ts";
 export { outcome } from "./outcome.ts";
 export { explained, type Scan } from "./plans.ts";
+export { processorUnits } from "./processor-units.ts";
 export { type TestPort, testPort } from "./rpc.ts";
 export { type Leak, type Secret, type SecretScanner, secretScanner } from "./secret-scan.ts";
 export { tenantRows } from "./tenant-rows.ts";

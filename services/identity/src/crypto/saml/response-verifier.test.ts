@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { until } from "@muster/testing";
+import { processorUnits, until } from "@muster/testing";
 import { responseLimits } from "../../rules/sso/saml/byte-limits.ts";
 import { SamlRefused, SamlStatus } from "../../rules/sso/saml/refused.ts";
 import { posted, responseXml, type TestKey, testKey, verification } from "../../testing/saml.ts";
@@ -105,23 +105,18 @@ it("a small response starts no thread", async () => {
   expect(own.hasThread).toBe(false);
 });
 
-describe("a document within the limits takes less than 400 ms of processor time", () => {
+describe("a document within the limits takes little processor time", () => {
   it.each(Object.keys(worstCases))("with %s", (name) => {
     const text = posted(worstCases[name]?.(key) ?? "");
     expect(Buffer.byteLength(text, "base64")).toBeLessThan(responseLimits.bytes);
-    const tookMs = Math.min(
-      ...[1, 2, 3].map(() => {
-        const began = process.cpuUsage();
-        try {
-          verifyResponse(text, verification(key));
-        } catch (refusal) {
-          expect(refusal).toBeInstanceOf(SamlRefused);
-          expect(String(refusal)).not.toMatch(/unread|not well-formed/);
-        }
-        const { user, system } = process.cpuUsage(began);
-        return (user + system) / 1_000;
-      }),
-    );
-    expect(tookMs).toBeLessThan(400);
+    const units = processorUnits(() => {
+      try {
+        verifyResponse(text, verification(key));
+      } catch (refusal) {
+        expect(refusal).toBeInstanceOf(SamlRefused);
+        expect(String(refusal)).not.toMatch(/unread|not well-formed/);
+      }
+    });
+    expect(units).toBeLessThan(100);
   });
 });

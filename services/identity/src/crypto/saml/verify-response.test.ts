@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from "@jest/globals";
+import { processorUnits } from "@muster/testing";
 import { SAML, ValidateInResponseTo } from "@node-saml/node-saml";
 import { SamlRefused, SamlStatus } from "../../rules/sso/saml/refused.ts";
 import {
@@ -536,7 +537,7 @@ describe("bytes that a parser must not see are refused before parsing", () => {
     expect(() => verifyResponse(text, verification(key))).toThrow(error);
   });
 
-  it("each is refused within 100 ms of processor time, whatever fits the limits", () => {
+  it("each is refused in little processor time, whatever fits the limits", () => {
     const tag = (n: number) =>
       `<b xmlns:p${n}="urn:p${n}" ${Array.from({ length: 60 }, (_, at) => `p${n}:a${at}="&lt;"`).join(" ")}/>`;
     const nested = (deep: number) =>
@@ -554,18 +555,8 @@ describe("bytes that a parser must not see are refused before parsing", () => {
       ),
     ];
     expect(errorOf(whole())).toBeNull();
-    const slow = worst.flatMap((xml, at) => {
-      const tookMs = Math.min(
-        ...[1, 2, 3].map(() => {
-          const began = process.cpuUsage();
-          expect(errorOf(xml)).not.toBeNull();
-          const { user, system } = process.cpuUsage(began);
-          return (user + system) / 1_000;
-        }),
-      );
-      return tookMs < 100 ? [] : [[at, tookMs]];
-    });
-    expect(slow).toEqual([]);
+    const units = worst.map((xml) => processorUnits(() => expect(errorOf(xml)).not.toBeNull()));
+    expect(Math.max(...units)).toBeLessThan(5);
   });
 });
 
