@@ -58,8 +58,6 @@ describe("the update state of a device", () => {
     expect(stateOf({ ...outdated, merged: manual })).toBe("behind");
     expect(stateOf({ ...outdated, device: { ...device, autoUpdateEnabled: false } })).toBe("behind");
     expect(stateOf({ ...outdated, device: { ...device, status: "quarantined" } })).toBeNull();
-    expect(
-      stateOf({ ...outdated, catalogue: { agent: nothing, watchdog: nothing, helper: nothing } }),
-    ).toBeNull();
+    expect(stateOf({ ...outdated, catalogue: { agent: nothing, watchdog: nothing, helper: nothing } })).toBeNull();
   });
 });
