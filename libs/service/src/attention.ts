@@ -1,6 +1,7 @@
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
-import { AppError, type AttentionKind, type CallContext, isUuid, validationError } from "@muster/kit";
+import type { Database, Tx } from "@muster/db";
+import { AppError, type AttentionKind, attentionKinds, type CallContext, isUuid, validationError } from "@muster/kit";
 import type { AttentionService } from "@muster/proto/muster/common/v1/attention_pb";
 import { callContext } from "@muster/rpc";
 import { requireOrganization, requirePermission } from "./guards.ts";
@@ -10,6 +11,7 @@ const itemsMax = 100;
 
 /** A record that needs attention, or with `record` null `count` of them. */
 export type AttentionRow = {
+  kind: AttentionKind;
   record: { type: string; id: string; name: string } | null;
   /** Both null for the platform's own. */
   orgId: string | null;
@@ -21,29 +23,35 @@ export type AttentionRow = {
 };
 
 export type AttentionSource = {
-  kind: AttentionKind;
-  /** The guard of the kind's own list: a caller whom it refuses sees nothing of the kind. */
+  /** The guard of the records' own list: a caller whom it refuses sees none of them. */
   guard(context: CallContext): void;
-  /** At most `most` rows in the caller's access scope, of one organization or with null of all. */
-  find(context: CallContext, orgId: string | null, most: number): Promise<AttentionRow[]>;
+  /**
+   * Rows in the caller's access scope, of one organization or with null of all; those of a kind beyond `most` need not
+   * be read. Issues all statements before its first await: those of all sources are one batch.
+   */
+  find(tx: Tx, context: CallContext, orgId: string | null, most: number): Promise<AttentionRow[]>;
 };
 
-/** What needs attention among the records of a service. Throws `validation_failed`. */
-export function attentionService(sources: readonly AttentionSource[]): ServiceImpl<typeof AttentionService> {
+/** What needs attention among the records of a service, read in one round trip. Throws `validation_failed`. */
+export function attentionService(
+  db: Database,
+  sources: readonly AttentionSource[],
+): ServiceImpl<typeof AttentionService> {
   return {
     async listAttention({ orgId }, handler) {
       const context = callContext(handler);
       requirePermission(context, "devices:read");
       requireOrganization(context);
       if (orgId !== "" && !isUuid(orgId)) throw validationError({ orgId: ["Must be a UUID"] });
-      const found = await Promise.all(
-        sources
-          .filter(({ guard }) => admits(guard, context))
-          .map(async ({ kind, find }) => ({ kind, rows: await find(context, orgId || null, itemsMax + 1) })),
-      );
+      const admitted = sources.filter(({ guard }) => admits(guard, context));
+      if (admitted.length === 0) return { items: [], cutKinds: [] };
+      const findAll = (tx: Tx) =>
+        Promise.all(admitted.map(({ find }) => find(tx, context, orgId || null, itemsMax + 1)));
+      const found = (await db.inOneBatch(context, findAll, { readOnly: true })).flat();
+      const kinds = attentionKinds.map((kind) => ({ kind, rows: found.filter((row) => row.kind === kind) }));
       return {
-        items: found.flatMap(({ kind, rows }) => rows.slice(0, itemsMax).map((row) => itemOf(kind, row))),
-        cutKinds: found.filter(({ rows }) => rows.length > itemsMax).map(({ kind }) => kind),
+        items: kinds.flatMap(({ rows }) => rows.slice(0, itemsMax).map(itemOf)),
+        cutKinds: kinds.filter(({ rows }) => rows.length > itemsMax).map(({ kind }) => kind),
       };
     },
   };
@@ -60,7 +68,7 @@ function admits(guard: AttentionSource["guard"], context: CallContext): boolean 
   }
 }
 
-const itemOf = (kind: AttentionKind, { record, orgId, partnerId, since, sentence, count = 1 }: AttentionRow) => ({
+const itemOf = ({ kind, record, orgId, partnerId, since, sentence, count = 1 }: AttentionRow) => ({
   kind,
   recordType: record?.type ?? "",
   recordId: record?.id ?? "",

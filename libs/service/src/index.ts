@@ -17,6 +17,7 @@ export {
   type ListPage,
   type NewestList,
   type OrderedList,
+  ofOrganization,
   readListPage,
   readNewestPage,
   visibleTo,

@@ -94,6 +94,12 @@ export function visibleTo(caller: Caller): Query {
   return sql`t.partner_id = ${caller.partnerId} AND t.org_id = ANY (${[...caller.orgAccess.orgIds]}::uuid[])`;
 }
 
+/**
+ * The rows of one organization in a table named `t`, or with null of all. Only what filters stands in the text: each of
+ * both has a prepared plan that fits it, and is not planned anew for each call.
+ */
+export const ofOrganization = (orgId: string | null): Query => (orgId === null ? sql`true` : sql`t.org_id = ${orgId}`);
+
 function beforePosition(cursor: string): Query {
   const [time, id] = decodeCursor(cursor, ["time", "uuid"]);
   return sql`(t.created_at, t.id) < (${time}::timestamptz, ${id}::uuid)`;

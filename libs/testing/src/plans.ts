@@ -32,6 +32,8 @@ export function explained(db: Database): { db: Database; scans: Scan[] } {
   const own: Database = {
     ...db,
     tx: (who, fn, options) => db.tx(who, (tx) => fn(explaining(tx)), options),
+    // Not in one batch: a statement is sent when its plan is known.
+    inOneBatch: (who, fn, options) => db.tx(who, (tx) => fn(explaining(tx)), options),
     read: (who, statement) => db.tx(who, (tx) => explaining(tx).query(statement), { readOnly: true }),
   };
   return { db: own, scans };

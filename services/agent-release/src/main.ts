@@ -119,7 +119,7 @@ await runService({
       register(DownloadService, downloadService({ db, storage, plan, preferStore: storeAll })),
       register(SettingsService, settingsService({ db, learnTenants, now, keys, mfaMaxAgeMinutes })),
       register(RolloutTemplateService, rolloutTemplateService(rollouts)),
-      register(AttentionService, attentionService([haltedRolloutSource({ db })])),
+      register(AttentionService, attentionService(db, [haltedRolloutSource])),
       register(RolloutService, rolloutService({ ...rollouts, plan, ramp, stagedMax: config.STAGED_ROLLOUTS_MAX })),
     ];
   },

@@ -99,7 +99,7 @@ await runService({
       register(ReportService, reportService(reporting)),
       register(RetentionService, retentionService({ ...reader, mfaMaxAgeMinutes, now })),
       register(StreamService, streamService(streaming)),
-      register(AttentionService, attentionService([failingStreamSource({ db })])),
+      register(AttentionService, attentionService(db, [failingStreamSource])),
       register(AuditProofService, auditProofService({ ...reader, verifiers, queued: () => verifier.wake() })),
     ];
   },

@@ -144,7 +144,7 @@ await runService({
         }),
       ),
       register(ScimService, scimService(deps.directories)),
-      register(AttentionService, attentionService(identityAttention({ db, now }))),
+      register(AttentionService, attentionService(db, identityAttention({ now }))),
       register(EdgeService, edgeService(deps.edge)),
     ];
   },

@@ -69,7 +69,7 @@ await runService({
       register(MetricService, metricService(deps)),
       register(SavedViewService, savedViewService(deps)),
       register(SnapshotService, snapshotService(deps)),
-      register(AttentionService, attentionService([quarantinedDeviceSource(deps)])),
+      register(AttentionService, attentionService(deps.db, [quarantinedDeviceSource])),
     ];
   },
 });

@@ -157,7 +157,7 @@ export class Dispatcher {
       register(EventTypeService, eventTypeService({ ...tenants, schemas, eventTypesPerOrganization })),
       register(ReplayService, replayService({ ...tenants, wake })),
       register(PushService, pushService(pushes)),
-      register(AttentionService, attentionService([failingWebhookSource({ db, now, health: webhooks.health })])),
+      register(AttentionService, attentionService(db, [failingWebhookSource({ now, health: webhooks.health })])),
     ];
   }
 

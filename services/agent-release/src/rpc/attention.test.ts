@@ -12,8 +12,8 @@ let service: TestRelease;
 let port: TestPort;
 beforeAll(async () => {
   service = await startRelease();
-  const source = haltedRolloutSource({ db: service.deps.db });
-  port = await testPort("agent-release", [register(AttentionService, attentionService([source]))]);
+  const attention = attentionService(service.deps.db, [haltedRolloutSource]);
+  port = await testPort("agent-release", [register(AttentionService, attention)]);
 });
 afterAll(async () => {
   await port?.close();
@@ -73,7 +73,8 @@ describe("halted parts among many", () => {
       callers.orgAdmin(partnerId, orgId, { permissions }),
     ]) {
       const { db, scans } = explained(service.deps.db);
-      const found = await haltedRolloutSource({ db }).find(contextOf(caller), null, 101);
+      const context = contextOf(caller);
+      const found = await db.inOneBatch(context, (tx) => haltedRolloutSource.find(tx, context, null, 101));
       expect(found.filter(({ record }) => record?.id === id)).toHaveLength(1);
       const parts = scans.flatMap(({ table, by }) => (table === "rollout_part" ? [by] : []));
       expect(parts.length).toBeGreaterThan(0);

@@ -1,38 +1,25 @@
-import type { Database, Tx } from "@muster/db";
 import type { CallContext } from "@muster/kit";
 import { type AttentionRow, type AttentionSource, requirePermission } from "@muster/service";
 import { nameOfPart } from "../rules/plan.ts";
-import { haltedParts, type PartRow } from "../store/rollout-parts.ts";
-import { haltedRollouts, type RolloutsOf, type ShownRollout } from "../store/rollouts.ts";
-import { partnersOfOrganizations } from "../store/tenants.ts";
-import { asService, visibleTo } from "./guards.ts";
+import { haltedPartsOfRunning, haltedRollouts } from "../store/halted-rollouts.ts";
+import type { PartRow } from "../store/rollout-parts.ts";
+import type { ShownRollout } from "../store/rollouts.ts";
+import { actAsService, visibleTo } from "./guards.ts";
 import { isVisible } from "./rollout-message.ts";
 
 /** Rollouts that halted themselves, as a whole or for a part that the caller sees, for those who may read rollouts. */
-export function haltedRolloutSource({ db }: { db: Database }): AttentionSource {
-  return {
-    kind: "rollout",
-    guard: (context) => requirePermission(context, "agent-releases:read"),
-    find(context, orgId, most) {
-      const read = async (tx: Tx) => {
-        const rows = await haltedRollouts(tx, await ownersOf(tx, context, orgId), most);
-        const parts = await haltedParts(
-          tx,
-          rows.map(({ id }) => id),
-        );
-        return rows.flatMap((row) => rowOf(context, orgId, row, parts) ?? []);
-      };
-      return db.tx(asService(context), read, { readOnly: true });
-    },
-  };
-}
-
-/** Whose rollouts are shown: those of the organization's partner when one is named. */
-async function ownersOf(tx: Tx, context: CallContext, orgId: string | null): Promise<RolloutsOf> {
-  const visible = visibleTo(context);
-  if (visible.partnerId !== null || orgId === null) return visible;
-  return { partnerId: (await partnersOfOrganizations(tx, [orgId])).get(orgId) ?? orgId };
-}
+export const haltedRolloutSource: AttentionSource = {
+  guard: (context) => requirePermission(context, "agent-releases:read"),
+  async find(tx, context, orgId, most) {
+    const visible = visibleTo(context);
+    const [, rows, parts] = await Promise.all([
+      actAsService(tx),
+      haltedRollouts(tx, visible, orgId, most),
+      haltedPartsOfRunning(tx, visible, orgId),
+    ]);
+    return rows.flatMap((row) => rowOf(context, orgId, row, parts) ?? []);
+  },
+};
 
 function rowOf(
   { caller }: CallContext,
@@ -41,7 +28,8 @@ function rowOf(
   parts: readonly PartRow[],
 ): AttentionRow | null {
   const { id, component, version, state, reason, created_at: createdAt, partner_id: partnerId } = rollout;
-  const shared = { record: { type: "rollout", id, name: `${component} ${version}` }, orgId: null, partnerId };
+  const record = { type: "rollout", id, name: `${component} ${version}` };
+  const shared = { kind: "rollout" as const, record, orgId: null, partnerId };
   if (state === "halted") {
     return {
       ...shared,

@@ -19,13 +19,13 @@ export type PartRow = {
 };
 export type PartKey = Pick<PartRow, "rollout_id" | "kind" | "name">;
 
-const columns = sql`rollout_id, kind, name, org_id, partner_id, in_flight, succeeded, failed, failures_before_resume, first_ended,
+export const partColumns = sql`rollout_id, kind, name, org_id, partner_id, in_flight, succeeded, failed, failures_before_resume, first_ended,
   halted_at, reason`;
 
 /** Parts that exist; the caller has locked their rollouts where it writes them. */
 export function findParts(tx: Tx, keys: readonly PartKey[]): Promise<PartRow[]> {
   return tx.query<PartRow>(sql`
-    SELECT ${columns} FROM rollout_part
+    SELECT ${partColumns} FROM rollout_part
     WHERE (rollout_id, kind, name) IN (
       SELECT * FROM unnest(${keys.map((key) => key.rollout_id)}::uuid[], ${keys.map(({ kind }) => kind)}::text[],
                            ${keys.map(({ name }) => name)}::text[]))`);
@@ -34,7 +34,7 @@ export function findParts(tx: Tx, keys: readonly PartKey[]): Promise<PartRow[]> 
 /** The parts of all rollouts that a device belongs to. */
 export function partsOfAll(tx: Tx, names: readonly Pick<PartRow, "kind" | "name">[]): Promise<PartRow[]> {
   return tx.query<PartRow>(sql`
-    SELECT ${columns} FROM rollout_part
+    SELECT ${partColumns} FROM rollout_part
     WHERE (kind, name) IN (
       SELECT * FROM unnest(${names.map(({ kind }) => kind)}::text[], ${names.map(({ name }) => name)}::text[]))`);
 }
@@ -43,7 +43,7 @@ export function partsOfAll(tx: Tx, names: readonly Pick<PartRow, "kind" | "name"
 export function haltedParts(tx: Tx, rolloutIds: readonly string[] | null): Promise<PartRow[]> {
   const ofThese = rolloutIds === null ? sql`true` : sql`rollout_id = ANY (${[...rolloutIds]}::uuid[])`;
   return tx.query<PartRow>(sql`
-    SELECT ${columns} FROM rollout_part WHERE halted_at IS NOT NULL AND ${ofThese} ORDER BY halted_at, kind, name`);
+    SELECT ${partColumns} FROM rollout_part WHERE halted_at IS NOT NULL AND ${ofThese} ORDER BY halted_at, kind, name`);
 }
 
 /** Writes parts of locked rollouts. */
@@ -51,7 +51,7 @@ export async function putParts(tx: Tx, parts: readonly PartRow[]): Promise<void>
   if (parts.length === 0) return;
   const of = <K extends keyof PartRow>(name: K) => parts.map((part) => part[name]);
   await tx.execute(sql`
-    INSERT INTO rollout_part (${columns})
+    INSERT INTO rollout_part (${partColumns})
     SELECT * FROM unnest(${of("rollout_id")}::uuid[], ${of("kind")}::text[], ${of("name")}::text[], ${of("org_id")}::uuid[],
       ${of("partner_id")}::uuid[], ${of("in_flight")}::int[], ${of("succeeded")}::int[], ${of("failed")}::int[],
       ${of("failures_before_resume")}::int[], ${of("first_ended")}::boolean[], ${of("halted_at")}::timestamptz[],

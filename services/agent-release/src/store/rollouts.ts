@@ -51,7 +51,8 @@ export type ShownRollout = RolloutRow & { component: Component; version: string 
 const columns = sql`id, release_id, partner_id, kind, state, rings, open_rings, percent, max_in_flight, halt_failures, halt_percent, soak_seconds,
   wave_success_percent, rollback_note, in_flight, succeeded, failed, forgiven AS failures_before_resume, reason, held_by_platform, paused_at, halted_at, created_by, created_at,
   updated_at`;
-const shown = sql`t.*, t.forgiven AS failures_before_resume, (SELECT r.component FROM release r WHERE r.id = t.release_id) AS component,
+/** Columns of a rollout `t` with those of its release. */
+export const shown = sql`t.*, t.forgiven AS failures_before_resume, (SELECT r.component FROM release r WHERE r.id = t.release_id) AS component,
   (SELECT r.version FROM release r WHERE r.id = t.release_id) AS version`;
 
 export type NewRollout = Omit<
@@ -151,15 +152,6 @@ const ofPlatformOr = (partnerId: string) => (rows: Rows) =>
 /** Updates in flight by rollout; rollouts without any are omitted. */
 export function countInFlightByRollout(tx: Tx): Promise<{ id: string; in_flight: number }[]> {
   return tx.query<{ id: string; in_flight: number }>(sql`SELECT id, in_flight FROM rollout WHERE in_flight > 0`);
-}
-
-/** Visible rollouts that are halted as a whole or in a part, newest first; ended ones are left out. */
-export function haltedRollouts(tx: Tx, { partnerId }: RolloutsOf, most: number): Promise<ShownRollout[]> {
-  const isVisible = partnerId === null ? sql`true` : sql`(t.partner_id IS NULL OR t.partner_id = ${partnerId}::uuid)`;
-  return tx.query<ShownRollout>(sql`
-    SELECT ${shown} FROM rollout t
-    WHERE ${isVisible} AND (t.state = 'halted' OR (t.state = 'running' AND t.id IN (SELECT p.rollout_id FROM rollout_part p WHERE p.halted_at IS NOT NULL)))
-    ORDER BY t.created_at DESC, t.id DESC LIMIT ${most}`);
 }
 
 /** The devices whose decisions a change of the rollout concerns. */

@@ -12,7 +12,7 @@ let database: TestDatabase;
 let port: TestPort;
 beforeAll(async () => {
   database = await auditDatabase();
-  port = await testPort("audit", [register(AttentionService, attentionService([failingStreamSource(database)]))]);
+  port = await testPort("audit", [register(AttentionService, attentionService(database.db, [failingStreamSource]))]);
 });
 afterAll(async () => {
   await port?.close();
@@ -79,7 +79,8 @@ describe("failing streams among many", () => {
       callers.orgAdmin(partnerId, orgId, { permissions }),
     ]) {
       const { db, scans } = explained(database.db);
-      const found = await failingStreamSource({ db }).find(contextOf(caller), null, 101);
+      const context = contextOf(caller);
+      const found = await db.inOneBatch(context, (tx) => failingStreamSource.find(tx, context, null, 101));
       expect(found.filter((row) => row.orgId === orgId)).toHaveLength(1);
       const streams = scans.flatMap(({ table, by }) => (table === "audit_streams" ? [by] : []));
       expect(streams.length).toBeGreaterThan(0);

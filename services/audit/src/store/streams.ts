@@ -1,6 +1,6 @@
 import { byIndexAlone, type Database, type Query, sql, type Tx, type Who } from "@muster/db";
 import type { CallContext } from "@muster/kit";
-import { visibleTo } from "@muster/service";
+import { ofOrganization, visibleTo } from "@muster/service";
 import type { Bucket } from "../rules/bucket.ts";
 import type { StreamStatus, StreamType } from "../rules/stream.ts";
 import type { StreamFacts } from "../rules/stream-health.ts";
@@ -133,21 +133,19 @@ export type FailingStream = Pick<
  * audit_streams_failing); those of deleted organizations are left out.
  */
 export function failingStreams(
-  db: Database,
-  who: CallContext,
+  tx: Tx,
+  { caller }: CallContext,
   orgId: string | null,
   most: number,
 ): Promise<FailingStream[]> {
-  return db.read<FailingStream>(
-    who,
-    sql`SELECT t.id, t.org_id, t.partner_id, t.name, t.status, t.failures, t.failing_since, t.last_error, t.last_error_at,
-               t.created_at
-        FROM audit_streams AS t
-        WHERE (t.status = 'failed' OR (t.status = 'active' AND t.failures > 0)) AND ${visibleTo(who.caller)}
-          AND (${orgId}::uuid IS NULL OR t.org_id = ${orgId}::uuid)
-          AND NOT EXISTS (SELECT FROM tenant n WHERE n.kind = 'organization' AND n.id = t.org_id AND n.deleted)
-        ORDER BY t.created_at DESC, t.id DESC LIMIT ${most}`,
-  );
+  return tx.query<FailingStream>(sql`
+    SELECT t.id, t.org_id, t.partner_id, t.name, t.status, t.failures, t.failing_since, t.last_error, t.last_error_at,
+           t.created_at
+    FROM audit_streams AS t
+    WHERE (t.status = 'failed' OR (t.status = 'active' AND t.failures > 0)) AND ${visibleTo(caller)}
+      AND ${ofOrganization(orgId)}
+      AND NOT EXISTS (SELECT FROM tenant n WHERE n.kind = 'organization' AND n.id = t.org_id AND n.deleted)
+    ORDER BY t.created_at DESC, t.id DESC LIMIT ${most}`);
 }
 
 /** One stream that row-level security shows to the caller; null when there is none. */

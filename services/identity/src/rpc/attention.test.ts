@@ -14,7 +14,7 @@ let port: TestPort;
 let partnerId: string;
 beforeAll(async () => {
   identity = await startTestIdentity();
-  const service = attentionService(identityAttention({ db: identity.db, now: () => new Date() }));
+  const service = attentionService(identity.db, identityAttention({ now: () => new Date() }));
   port = await testPort("identity", [register(AttentionService, service)]);
   partnerId = await identity.addPartner();
 });

@@ -11,7 +11,7 @@ let fleet: Fleet;
 let port: TestPort;
 beforeAll(async () => {
   fleet = await startFleet();
-  const service = attentionService([quarantinedDeviceSource({ db: fleet.database.db })]);
+  const service = attentionService(fleet.database.db, [quarantinedDeviceSource]);
   port = await testPort("tenancy", [register(AttentionService, service)]);
 });
 afterAll(async () => {

@@ -12,8 +12,10 @@ const { dispatcher, receiver } = ownDispatcher();
 const health = { failingAttempts: 5, unreachableAttempts: 20, slowSeconds: 60 };
 let port: TestPort;
 beforeAll(async () => {
-  const source = failingWebhookSource({ db: dispatcher.database.db, now: () => new Date(), health });
-  port = await testPort("webhook-dispatcher", [register(AttentionService, attentionService([source]))]);
+  const source = failingWebhookSource({ now: () => new Date(), health });
+  port = await testPort("webhook-dispatcher", [
+    register(AttentionService, attentionService(dispatcher.database.db, [source])),
+  ]);
 });
 afterAll(() => port?.close());
 

@@ -1,20 +1,19 @@
-import type { Database } from "@muster/db";
 import type { AttentionSource } from "@muster/service";
 import { type HealthThresholds, healthOf } from "../rules/health.ts";
 import { failingWebhooks } from "../store/failing-webhooks.ts";
 import { requireReader } from "./guards.ts";
 
-type Deps = { db: Database; now: () => Date; health: HealthThresholds };
+type Deps = { now: () => Date; health: HealthThresholds };
 
 /** Webhooks that are failing or unreachable, for those who may read webhooks. */
-export function failingWebhookSource({ db, now, health }: Deps): AttentionSource {
+export function failingWebhookSource({ now, health }: Deps): AttentionSource {
   return {
-    kind: "webhook",
     guard: requireReader,
-    async find(context, orgId, most) {
+    async find(tx, context, orgId, most) {
       const at = now();
-      const rows = await failingWebhooks(db, context, { orgId, failingAttempts: health.failingAttempts }, most);
+      const rows = await failingWebhooks(tx, context, { orgId, failingAttempts: health.failingAttempts }, most);
       return rows.map((row) => ({
+        kind: "webhook",
         record: { type: "webhook", id: row.id, name: row.name },
         orgId: row.org_id,
         partnerId: row.partner_id,

@@ -47,7 +47,9 @@ describe("failing webhooks among many", () => {
   it.each(Object.keys(scopes))("are found by indexes, for %s", async (name) => {
     const [caller, of, count] = scopes[name] as (typeof scopes)[string];
     const { db, scans } = explained(dispatcher.database.db);
-    const found = await failingWebhooks(db, contextOf(caller), { orgId: of, failingAttempts: 5 }, 101);
+    const context = contextOf(caller);
+    const filter = { orgId: of, failingAttempts: 5 };
+    const found = await db.inOneBatch(context, (tx) => failingWebhooks(tx, context, filter, 101));
     expect(found.map(({ name: hook }) => Number(hook.slice(5)) % 1_000)).toEqual(
       expect.not.arrayContaining([1, 4, 999]),
     );

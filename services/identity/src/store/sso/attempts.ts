@@ -60,6 +60,14 @@ export async function findAttempt(db: Database, who: CallContext, id: string): P
   return row ?? null;
 }
 
+/** The sign-ins `a` that ended by an error of the provider since the last success. */
+export const failedSinceSuccess = sql`a.outcome = 'failure' AND a.reason = ANY (${[...providerErrors]}::text[])
+  AND NOT EXISTS (SELECT FROM sso_attempts s WHERE s.provider_id = a.provider_id AND s.outcome = 'success'
+                  AND s.created_at >= a.created_at)`;
+/** Aggregates of those. */
+export const failedColumns = sql`count(*)::int AS count, min(a.created_at) AS since,
+  (array_agg(a.reason ORDER BY a.created_at DESC, a.id DESC))[1] AS reason`;
+
 /**
  * By provider: the sign-ins that ended by an error of the provider since the last success, of the newest 50 (index
  * sso_attempts_newest). Providers without any are omitted.
@@ -67,12 +75,7 @@ export async function findAttempt(db: Database, who: CallContext, id: string): P
 export async function failedSignIns(tx: Tx, providers: readonly { id: string }[]): Promise<Map<string, FailedSignIns>> {
   const ids = providers.map(({ id }) => id);
   const rows = await tx.query<FailedSignIns & { id: string }>(sql`
-    SELECT a.provider_id AS id, count(*)::int AS count, min(a.created_at) AS since,
-           (array_agg(a.reason ORDER BY a.created_at DESC, a.id DESC))[1] AS reason
-    FROM sso_attempts a
-    WHERE a.provider_id = ANY (${ids}::uuid[]) AND a.outcome = 'failure' AND a.reason = ANY (${[...providerErrors]}::text[])
-      AND NOT EXISTS (SELECT FROM sso_attempts s WHERE s.provider_id = a.provider_id AND s.outcome = 'success'
-                      AND s.created_at >= a.created_at)
-    GROUP BY a.provider_id`);
+    SELECT a.provider_id AS id, ${failedColumns} FROM sso_attempts a
+    WHERE a.provider_id = ANY (${ids}::uuid[]) AND ${failedSinceSuccess} GROUP BY a.provider_id`);
   return new Map(rows.map(({ id, ...failed }) => [id, failed]));
 }
