@@ -1,6 +1,7 @@
 // `tally.mjs REPORT STATUS …`: reads reports of jest, each with the status of its run, and prints "PASSED FAILED" of
 // all; to standard error, what failed.
 import { existsSync, readFileSync } from "node:fs";
+import { stripVTControlCharacters } from "node:util";
 
 function suitesOf(path) {
   const text = existsSync(path) ? readFileSync(path, "utf8") : "";
@@ -12,12 +13,22 @@ const count = (suite, status) => suite.assertionResults.filter((test) => test.st
 
 const shortPath = (path) => path.replace(/^.*\/(?=(?:gateway|services|libs|deploy|proto)\/)/, "");
 
-/** The failed tests of a suite, or that it could not run, with the first line of why. */
+const shownLines = 12;
+
+/** Why a test failed: its message before the stack, without colours and empty lines. */
+const reason = (text = "") =>
+  stripVTControlCharacters(text)
+    .split(/\n\s+at /, 1)[0]
+    .split("\n")
+    .filter((line) => line.trim() !== "")
+    .slice(0, shownLines)
+    .join("\n    ");
+
+/** The failed tests of a suite, or that it could not run, with why. */
 function failuresOf({ name, message, assertionResults }) {
   const failed = assertionResults.filter(hasFailed);
-  const first = (text = "") => text.trim().split("\n", 1)[0];
-  if (failed.length === 0) return [`${shortPath(name)}: ${first(message)}`];
-  return failed.map(({ fullName, failureMessages: [why] }) => `${shortPath(name)} · ${fullName}: ${first(why)}`);
+  if (failed.length === 0) return [`${shortPath(name)}: ${reason(message)}`];
+  return failed.map(({ fullName, failureMessages: [why] }) => `${shortPath(name)} · ${fullName}: ${reason(why)}`);
 }
 
 function tally(report, status) {

@@ -113,11 +113,13 @@ export async function watchDisk(machine: KilledMachine, faulty: string[], stoppi
   let looks = 0;
   for (; !stopping.stopped; looks++) {
     for (const { current } of Object.values(paths.links)) {
-      // One look at the link: it may lead to another version with the next one.
-      if (!(await isWhole(realpathSync(current)))) faulty.push(`${current}: no whole program`);
+      const version = realpathSync(current);
+      // A link that leads to another version by now: what it led to may be gone.
+      if (!(await isWhole(version)) && realpathSync(current) === version) faulty.push(`${version}: no whole program`);
     }
-    const identity = readStored<AgentIdentity>(paths.identity);
-    if (existsSync(paths.identity) && !identity?.token) faulty.push(`${folder}: no token`);
+    // In this order: it may be made in between.
+    const isEnrolled = existsSync(paths.identity);
+    if (isEnrolled && !readStored<AgentIdentity>(paths.identity)?.token) faulty.push(`${folder}: no token`);
     await stopping.pause(20);
   }
   return looks;
