@@ -1,6 +1,7 @@
 import type { Fields } from "@muster/client/fields";
 import { wrongUsage } from "./failure.ts";
 import { nearest } from "./suggest.ts";
+import { filterOf } from "./times.ts";
 
 export type JsonObject = { [name: string]: unknown };
 
@@ -88,7 +89,7 @@ export function idAndFilters(args: readonly string[], fields: readonly string[])
       throw wrongUsage(`no filter "${name}": ${offer}`);
     }
     if (Object.hasOwn(filters, name)) throw wrongUsage(`filter "${name}" twice: only one of them would count`);
-    filters[name] = arg.slice(at + 1);
+    filters[name] = filterOf(name, arg.slice(at + 1), new Date());
   }
   return { id, filters };
 }

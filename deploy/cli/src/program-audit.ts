@@ -8,14 +8,15 @@ import { runProgram } from "./external.ts";
 import { wrongUsage } from "./failure.ts";
 import { idAndFilters } from "./fields.ts";
 import type { Globals, Io } from "./io.ts";
-import { add, all, ended, organization } from "./program-parts.ts";
+import { add, all, ended, organization, time } from "./program-parts.ts";
 import { resourceOf } from "./resources.ts";
 
 type WantedExport = ExportOptions & Partial<PartsOptions> & { from?: string; to?: string };
 
 /** An export as one file, or in parts; an option that would not count is refused. */
 function exportRows(io: Io, args: readonly string[], options: WantedExport): Promise<void> {
-  const { id, filters: named } = idAndFilters(args, resourceOf("audit-logs", "list").filters);
+  const allowed = resourceOf("audit-logs", "list").filters.filter((name) => name !== "q");
+  const { id, filters: named } = idAndFilters(args, allowed);
   if (id !== null) throw wrongUsage(`"${id}" is no filter: NAME=VALUE`);
   const { parts, resume, from, to } = options;
   const filters = { ...named, ...(from ? { from } : {}), ...(to ? { to } : {}) };
@@ -35,7 +36,7 @@ function exportRows(io: Io, args: readonly string[], options: WantedExport): Pro
 export function addAudit(parent: Command, io: Io) {
   const audit = parent
     .command("audit")
-    .description("verify and export the audit trail, keep it, append to it, test streams");
+    .description("verify, export, count and keep the audit trail, append to it, test streams");
   add(
     audit,
     "verify",
@@ -66,8 +67,8 @@ export function addAudit(parent: Command, io: Io) {
     .option("--output <file>", "a file (mode 0600) instead of standard output")
     .option("--parts <folder>", "every row of the chain, in parts of 10,000 into a folder, which are verified")
     .option("--resume <id>", "with --parts: continue reading an export")
-    .option("--from <time>", "rows from then on; the same as from=TIME")
-    .option("--to <time>", "rows until then; the same as to=TIME")
+    .option("--from <time>", "rows from then on, such as 2026-01-01 or 90d; the same as from=TIME", time)
+    .option("--to <time>", "rows until then; the same as to=TIME", time)
     .option("--key <key...>", "with --parts: verifier key of the deployment, or a file of some")
     .option("--deployment <name>", "with --parts: name that its notes must bear")
     .action((args: string[], _options, command: Command) => exportRows(io, args, all<WantedExport>(command)));

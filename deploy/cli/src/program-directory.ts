@@ -5,7 +5,7 @@ import { add, all } from "./program-parts.ts";
 
 /** `directory rotate-token`, `revoke-tokens`, `pause` and `resume`; the records are those of `get directories`. */
 export function addDirectory(parent: Command, io: Io) {
-  const directory = parent.command("directory").description("tokens of directories (SCIM), and pauses");
+  const directory = parent.command("directory").description("directories (SCIM): role mapping, tokens, pauses");
   add(
     directory,
     "rotate-token",

@@ -19,7 +19,7 @@ export function addRecords(parent: Command, io: Io) {
   const oneOf = (names: readonly string[]) => `one of: ${names.join(", ")}`;
   add(parent, "get", "rows of a list, or one record", "muster get devices status=offline --limit 20")
     .argument("<resource>", oneOf(namesFor("list")))
-    .argument("[id-or-filters...]", "an id, or filters such as status=offline")
+    .argument("[id-or-filters...]", "an id, or filters such as status=offline; times also as 30m, 12h or 7d ago")
     .addOption(organization())
     .option("--of <id>", "the record that the rows belong to, such as the webhook of deliveries")
     .option("--limit <n>", "rows at most", "50")
@@ -58,7 +58,7 @@ export function addRecords(parent: Command, io: Io) {
 
 /** `keys rotate` and `keys check`. */
 export function addKeys(parent: Command, io: Io) {
-  const keys = parent.command("keys").description("rotate keys, and check what looks like one");
+  const keys = parent.command("keys").description("rotate keys, list their scopes, check what looks like one");
   add(
     keys,
     "rotate",
@@ -67,7 +67,10 @@ export function addKeys(parent: Command, io: Io) {
   )
     .argument("<id>")
     .option("--kind <kind>", "what the id names: api, principal, enrollment or webhook", "api")
-    .option("--grace <seconds>", "how long the old secret of an API key or a webhook goes on")
+    .option(
+      "--grace <seconds>",
+      "how long the old secret of an API key or a webhook goes on; without it not at all, a webhook's a day",
+    )
     .action((id: string, _options, command: Command) => rotate(io, id, all<RotateOptions>(command)));
   add(
     keys,

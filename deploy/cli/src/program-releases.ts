@@ -30,7 +30,7 @@ export function addReleases(parent: Command, io: Io) {
   add(
     releases,
     "pin",
-    "pin an organization, or the own partner, to a version",
+    "pin an organization, or your own tenant, to a version",
     "muster releases pin 1.3.0 --org ID --rollback-note rollback.note",
   )
     .argument("<version>", "a registered version, latest, or none for no pin")
@@ -45,7 +45,7 @@ export function addReleases(parent: Command, io: Io) {
   add(
     releases,
     "policy",
-    "hold the updates of an organization, or of the own partner (manual), or let them go on",
+    "hold the updates of an organization, or of your own tenant (manual), or let them go on",
     "muster releases policy manual --org ID",
   )
     .argument("<policy>", "automatic; manual: updates start only on request; none: that of the partner counts")

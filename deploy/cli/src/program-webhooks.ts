@@ -3,13 +3,13 @@ import { type ListTypesOptions, listEventTypes, type TypeOptions, writeEventType
 import { type ListenOptions, listen } from "./commands/listen.ts";
 import { type ReplayOptions, replay, resend } from "./commands/webhooks.ts";
 import type { Io } from "./io.ts";
-import { add, all, organization } from "./program-parts.ts";
+import { add, all, organization, time } from "./program-parts.ts";
 
 /** `webhooks listen`, `resend`, `replay` and `event-types`. */
 export function addWebhooks(program: Command, io: Io): void {
   const webhooks = program
     .command("webhooks")
-    .description("receive webhooks on this machine, send again, define event types");
+    .description("receive on this machine, test, see why deliveries fail, send again, define event types");
   addEventTypes(webhooks, io);
   add(
     webhooks,
@@ -27,8 +27,8 @@ export function addWebhooks(program: Command, io: Io): void {
     "muster webhooks replay WEBHOOK --since 2026-01-31 --status missing --dry-run",
   )
     .argument("<webhook>")
-    .requiredOption("--since <time>", "from this time on")
-    .option("--until <time>", "before this time")
+    .requiredOption("--since <time>", "from this time on, such as 2026-01-31 or 12h", time)
+    .option("--until <time>", "before this time", time)
     .option("--status <status>", "failed, delivered, all, or missing: events without a delivery", "failed")
     .option("--events <types>", "event types, separated by commas")
     .option("--dry-run", "only count the events")

@@ -13,9 +13,10 @@ import { candidates, scripts } from "./completion.ts";
 import { runProgram } from "./external.ts";
 import { wrongUsage } from "./failure.ts";
 import type { Io } from "./io.ts";
+import { addActions } from "./program-actions.ts";
 import { addAudit } from "./program-audit.ts";
 import { addDirectory } from "./program-directory.ts";
-import { add, all, ended, organization } from "./program-parts.ts";
+import { add, all, ended, organization, time } from "./program-parts.ts";
 import { addKeys, addRecords } from "./program-records.ts";
 import { addReleases } from "./program-releases.ts";
 import { addWebhooks } from "./program-webhooks.ts";
@@ -52,6 +53,7 @@ export function programOf(io: Io): Command {
   addReleases(program, io);
   addMachines(program, io);
   addWebhooks(program, io);
+  addActions(program, io);
   addPrograms(program, io);
   addCompletion(program, io);
   return program;
@@ -112,7 +114,9 @@ function addSession(program: Command, io: Io): void {
 
 /** Machines that join. */
 function addMachines(program: Command, io: Io): void {
-  const devices = program.command("devices").description("bring machines online, and trust those that are quarantined");
+  const devices = program
+    .command("devices")
+    .description("bring machines online, trust, update and change them, read their logs");
   add(
     devices,
     "add",
@@ -126,8 +130,8 @@ function addMachines(program: Command, io: Io): void {
     .action((_options, command: Command) => addDevices(io, all<AddOptions>(command)));
   add(devices, "metrics", "history of a device's processor, memory and disk", "muster devices metrics ID --step 5m")
     .argument("<id>")
-    .option("--from <time>", "beginning; a day before the end without it")
-    .option("--to <time>", "end; now without it")
+    .option("--from <time>", "beginning, such as 2026-01-31 or 7d; a day before the end without it", time)
+    .option("--to <time>", "end; now without it", time)
     .option("--step <step>", "5m, 15m, 30m, 1h, 6h or 1d", "1h")
     .action((id: string, _options, command: Command) => deviceMetrics(io, id, all<MetricOptions>(command)));
   add(devices, "decision", "why a device updates or does not, and its newest updates", "muster devices decision ID")
@@ -152,11 +156,11 @@ function addBulk(devices: Command, io: Io): void {
   add(
     devices,
     "bulk",
-    "change all devices that match filters of `get devices`, and show the progress",
-    "muster devices bulk decommission status=offline seenBefore=2026-01-01",
+    "change the named devices, or all that match filters of `get devices`, and show the progress",
+    "muster devices bulk update ID ID ID --site SITE",
   )
     .argument("<action>", "update, decommission, approve, merge or reject")
-    .argument("[filters...]", "NAME=VALUE")
+    .argument("[ids-or-filters...]", "ids, or filters such as status=offline seenBefore=30d")
     .addOption(organization())
     .option("--site <id>", "of an update: their new site; `none` for none")
     .option("--auto-update <on|off>", "of an update: whether their agents update themselves")

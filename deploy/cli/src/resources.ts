@@ -12,6 +12,8 @@ export type Resource = {
   filters: readonly string[];
   /** What may be done with one record, and whether one can be made. */
   verbs: readonly Verb[];
+  /** The list that takes the filter `q`, a text, beside all others; null without one. */
+  searchPath: ListPath | null;
 };
 
 type One<P extends string> = `${P}/{id}` extends keyof paths ? paths[`${P}/{id}`] : object;
@@ -36,8 +38,9 @@ function resource<P extends ListPath, const C extends readonly ColumnOf<P>[]>(
   columns: C & ShowsHealth<P, C>,
   filters: readonly FilterOf<P>[] = [],
   verbs: readonly VerbOf<P>[] = [],
+  searchPath: ListPath | null = null,
 ): Resource {
-  return { name, path, columns, filters, verbs };
+  return { name, path, columns, filters: searchPath ? [...filters, "q"] : filters, verbs, searchPath };
 }
 
 const all = ["get", "create", "update", "delete"] as const;
@@ -49,8 +52,9 @@ export const resources: readonly Resource[] = [
   resource("api-keys", "/api/v1/api-keys", ["id", "name", "keyPrefix", "status", "scopes", "expiresAt", "lastUsedAt"], ["orgId", "status", "search", "expiresBefore"], all),
   resource("audit-alerts", "/api/v1/audit-logs/alerts", ["id", "name", "status", "template", "firedCount", "lastFiredAt", "lastError"], ["orgId"], all),
   resource("audit-exports", "/api/v1/audit-logs/exports", ["id", "orgId", "status", "rows", "parts", "createdAt", "expiresAt"], ["orgId"], ["get", "create", "delete"]),
-  resource("audit-logs", "/api/v1/audit-logs/logs", ["timestamp", "user", "action", "resource", "result", "ipAddress"], ["orgId", "user", "actorId", "actorType", "target", "ipAddress", "network", "sessionId", "excludeActions", "excludeTargetTypes", "action", "actions", "category", "result", "resource", "resourceId", "resourceType", "from", "to"], ["get"]),
+  resource("audit-logs", "/api/v1/audit-logs/logs", ["timestamp", "user", "action", "resource", "result", "ipAddress"], ["orgId", "user", "actorId", "actorType", "target", "ipAddress", "network", "sessionId", "excludeActions", "excludeTargetTypes", "action", "actions", "category", "result", "resource", "resourceId", "resourceType", "from", "to"], ["get"], "/api/v1/audit-logs/search"),
   resource("audit-streams", "/api/v1/audit-logs/streams", ["id", "name", "type", "status", "health", "lagRows", "lastError"], ["orgId"], all),
+  resource("audit-verifications", "/api/v1/audit-logs/verify", ["id", "orgId", "status", "createdAt"], ["orgId", "status"], ["get"]),
   resource("bulk-jobs", "/api/v1/devices/bulk-jobs", ["id", "action", "status", "total", "done", "failed", "createdAt"], ["orgId", "status"], ["get", "delete"]),
   resource("checkpoints", "/api/v1/audit-logs/checkpoints", ["orgId", "chainId", "seq", "checksum", "createdAt"], ["orgId"]),
   resource("dead-letters", "/api/v1/webhooks/dead-letters", ["id", "webhookId", "event", "reason", "attempts", "createdAt"], ["orgId", "webhookId"]),
@@ -60,6 +64,8 @@ export const resources: readonly Resource[] = [
   resource("device-logs", "/api/v1/devices/{id}/diagnostic-logs", ["timestamp", "level", "component", "message"], ["level", "component", "since", "until", "search"]),
   resource("devices", "/api/v1/devices", ["id", "hostname", "os", "agentVersion", "status", "lastSeenAt"], ["orgId", "siteId", "groupId", "status", "os", "arch", "agentVersion", "agentVersionRange", "updateState", "label", "hardwareId", "serialNumber", "address", "seenAfter", "seenBefore", "enrollmentKeyId", "search", "sort"], ["get", "update", "delete"]),
   resource("directories", "/api/v1/directories", ["id", "name", "status", "health", "preset", "defaultRoleId"], ["orgId", "scope"], all),
+  resource("directory-groups", "/api/v1/directories/{id}/groups", ["id", "name", "externalId", "members", "updatedAt"]),
+  resource("directory-requests", "/api/v1/directories/{id}/requests", ["at", "operation", "resourceId", "answer", "scimType", "detail"], ["refused"]),
   resource("enrollment-keys", "/api/v1/enrollment-keys", ["id", "name", "usageCount", "maxUsage", "expiresAt"], ["orgId", "expired"], ["get", "create", "delete"]),
   resource("event-deliveries", "/api/v1/events/{id}/deliveries", ["id", "webhookId", "status", "attempt", "responseStatus", "createdAt"], ["orgId", "status"]),
   resource("events", "/api/v1/events", ["id", "type", "timestamp", "source"], ["orgId", "type", "id", "from", "to"], ["get", "create"]),
@@ -79,7 +85,7 @@ export const resources: readonly Resource[] = [
   resource("sso-attempts", "/api/v1/sso/attempts", ["id", "createdAt", "kind", "outcome", "step", "reason", "email"], [], ["get"]),
   resource("sso-domains", "/api/v1/sso/domains", ["id", "domain", "verifiedAt", "lastError"], ["orgId", "scope"], ["create", "delete"]),
   resource("sso-providers", "/api/v1/sso/providers", ["id", "name", "type", "status", "health", "enforceSSO"], ["orgId", "scope"], all),
-  resource("users", "/api/v1/users", ["id", "email", "name", "role", "status", "lastLoginAt"], ["partnerId", "orgId", "role", "status", "search"], ["get", "create", "update", "delete"]),
+  resource("users", "/api/v1/users", ["id", "email", "name", "role", "status", "mfaEnabled", "lastLoginAt"], ["partnerId", "orgId", "role", "status", "search"], ["get", "create", "update", "delete"]),
   resource("webhooks", "/api/v1/webhooks", ["id", "name", "url", "status", "health", "events", "successCount", "failureCount"], ["orgId", "status", "search"], all),
 ];
 

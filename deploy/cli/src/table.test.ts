@@ -13,6 +13,9 @@ describe("a cell", () => {
     [{ id: "1", name: "Ada" }, "Ada"],
     [{ type: "api_key", id: "00000000-0000-0000-0000-000000000000", name: null }, "api_key"],
     [{ a: 1 }, '{"a":1}'],
+    [{ status: "offline", orgId: "1" }, '{"status":"offline","orgId":"1"}'],
+    [{ email: "email", name: "display_name" }, '{"email":"email","name":"display_name"}'],
+    [{ status: "slow", reason: "A row waits." }, "slow"],
     ["two\nlines\tand a tab", "two lines and a tab"],
     ["\u001b[2Jcleared\u0007", "\\u{1b}[2Jcleared\\u{7}"],
     ["\u202Eevil", "\\u{202e}evil"],
@@ -48,6 +51,11 @@ it("a record's health is shown with its reason, and a list's without", () => {
   const health = { status: "failing", reason: "5 attempts in a row failed.", breaker: "closed" };
   expect(recordText({ id: "1", health })).toBe("id      1\nhealth  failing: 5 attempts in a row failed.\n");
   expect(tableWriter(["health"])([{ health }])).toBe("HEALTH\nfailing\n");
+});
+
+it("a reason without a status is shown with all that stands beside it", () => {
+  const enforcement = { inForce: false, reason: "not_wanted" };
+  expect(recordText({ enforcement })).toBe('enforcement  {"inForce":false,"reason":"not_wanted"}\n');
 });
 
 it("a record is shown a field a line, in whole", () => {

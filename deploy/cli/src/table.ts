@@ -13,10 +13,14 @@ export function cell(value: unknown): string {
   return visible(String(value));
 }
 
-/** Records inside of records, such as the user of an audit row or the health of a webhook. */
+/**
+ * Records inside of records, such as the user of an audit row or the health of a webhook; any other object is JSON,
+ * since its `name` or `status` may be one field of many.
+ */
 function nameOf(record: Record<string, unknown>): string {
   const id = record.id === noRecord ? null : record.id;
-  const name = record.name ?? record.email ?? id ?? record.status ?? record.type;
+  const named = Object.hasOwn(record, "id") ? (record.name ?? record.email ?? id ?? record.type) : null;
+  const name = named ?? (Object.hasOwn(record, "reason") ? record.status : null);
   return typeof name === "string" && name !== "" ? name : JSON.stringify(record);
 }
 
@@ -73,7 +77,7 @@ export function tableWriter(columns: readonly string[]): (rows: readonly object[
 /** The health of a record with the sentence that says why. */
 function detail(value: unknown): string {
   const { status, reason } = typeof value === "object" && value !== null ? { status: "", reason: "", ...value } : {};
-  return typeof reason === "string" && reason !== "" && typeof status === "string"
+  return typeof reason === "string" && reason !== "" && typeof status === "string" && status !== ""
     ? visible(`${status}: ${reason}`)
     : cell(value);
 }

@@ -6,6 +6,7 @@ import { idAndFilters, isObject, type JsonObject } from "../fields.ts";
 import type { Globals, Io } from "../io.ts";
 import { resourceOf } from "../resources.ts";
 import { call, isConfirmed, show } from "./records.ts";
+import { reviewDevices, showOutcomes } from "./review-devices.ts";
 
 const path = "/api/v1/devices/bulk-jobs/{id}";
 const pollMs = 1_000;
@@ -15,12 +16,17 @@ export type JobOptions = Globals & { cancel?: boolean };
 type BulkJob = paths[typeof path]["get"]["responses"]["200"]["content"]["application/json"];
 
 /**
- * Starts a job for all devices that match, and shows its progress until it ends; interrupted, the job goes on. Asks at
- * a terminal first. Throws a Failure when a device was refused; the others are done.
+ * Changes the devices that are named; else starts a job for all devices that match, and shows its progress until it
+ * ends; interrupted, the job goes on. Asks at a terminal first. Throws a Failure when a device was refused; the others
+ * are done.
  */
 export async function bulkDevices(io: Io, action: string, args: readonly string[], options: BulkOptions) {
-  const { id, filters } = idAndFilters(args, resourceOf("devices", "list").filters);
-  if (id !== null) throw wrongUsage("filters are NAME=VALUE");
+  const chosen = args.filter((each) => !each.includes("="));
+  if (chosen.length > 0) {
+    if (chosen.length < args.length || options.org) throw wrongUsage("either ids, or --org and filters NAME=VALUE");
+    return changeChosen(io, action, chosen, options);
+  }
+  const { filters } = idAndFilters(args, resourceOf("devices", "list").filters);
   if (Object.hasOwn(filters, "sort")) throw wrongUsage("a job has no order: leave sort out");
   if (io.stdin.isTTY !== true && !options.yes) throw wrongUsage("without a terminal it needs --yes");
   const filter = { ...(options.org ? { orgId: options.org } : {}), ...filters };
@@ -38,6 +44,30 @@ export async function bulkDevices(io: Io, action: string, args: readonly string[
   const job = await endOf(io, muster, String(started.id));
   show(io, options, job);
   if (job.failed > 0) throw new Failure(exits.failed, `${job.failed} of ${job.total} were refused`);
+}
+
+/** The API takes at most as many in one call. */
+const perCall = 100;
+
+/** Changes the devices that are named, and names each with its outcome. */
+async function changeChosen(io: Io, action: string, ids: readonly string[], options: BulkOptions): Promise<void> {
+  if (!["update", "decommission"].includes(action)) return reviewDevices(io, action, ids, options);
+  const change = action === "update" ? changeOf(options) : null;
+  if (action === "update" && change === null) throw wrongUsage("an update takes --site or --auto-update");
+  if (io.stdin.isTTY !== true && !options.yes) throw wrongUsage("without a terminal it needs --yes");
+  const { muster } = connect(io, options);
+  if (!options.yes && !(await isConfirmed(io, `${action} ${ids.length} devices? (yes)`))) {
+    throw new Failure(exits.failed, "nothing was changed");
+  }
+  const results = [];
+  for (let at = 0; at < ids.length; at += perCall) {
+    const deviceIds = ids.slice(at, at + perCall);
+    const reply = change
+      ? muster.POST("/api/v1/devices/bulk-update", { body: { deviceIds, change } })
+      : muster.POST("/api/v1/devices/bulk-decommission", { body: { deviceIds } });
+    results.push(...(await done(reply)).results);
+  }
+  showOutcomes(io, results, options);
 }
 
 /** Shows a job, or cancels it. */

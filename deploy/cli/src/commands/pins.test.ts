@@ -26,7 +26,10 @@ const kept = {
 
 let api: Awaited<ReturnType<typeof recordingApi>>;
 beforeAll(async () => {
-  api = await recordingApi(() => ({ status: 200, body: settings }));
+  api = await recordingApi(({ path }) => ({
+    status: 200,
+    body: path.endsWith("/auth/me") ? { orgId: "own-id" } : settings,
+  }));
 });
 afterAll(() => api.stop());
 
@@ -47,4 +50,9 @@ it.each<[string, string[], object]>([
   expect(code).toBe(0);
   const { method, path, body: sent = "" } = api.calls.at(-1) ?? {};
   expect([method, path, JSON.parse(sent)]).toEqual(["PUT", "/api/v1/orgs/organizations/some-id/agent-updates", body]);
+});
+
+it("a policy without an organization is that of the caller's own", async () => {
+  await api.muster("releases", "policy", "manual");
+  expect(api.calls.at(-1)).toMatchObject({ method: "PUT", path: "/api/v1/orgs/organizations/own-id/agent-updates" });
 });

@@ -13,8 +13,8 @@ type Owner = Globals & { org?: string };
 export type PinOptions = Owner & { component: string; rollbackNote?: string };
 
 /**
- * Pins a component of an organization, or of the own partner without one, to a version, `latest` or nothing (`none`);
- * the other settings stay. With a rollback note devices that run a newer version go back.
+ * Pins a component of an organization, or of the caller's own tenant without one, to a version, `latest` or nothing
+ * (`none`); the other settings stay. With a rollback note devices that run a newer version go back.
  */
 export async function pin(io: Io, version: string, options: PinOptions): Promise<void> {
   const component = pinned.find((each) => each === options.component);
@@ -26,7 +26,7 @@ export async function pin(io: Io, version: string, options: PinOptions): Promise
   }));
 }
 
-/** Sets the update policy of an organization, or of the own partner, or none; the other settings stay. */
+/** Sets the update policy of an organization, or of the caller's own tenant, or none; the other settings stay. */
 export async function setPolicy(io: Io, typed: string, options: Owner): Promise<void> {
   const updatePolicy = policies.find((each) => each === typed) ?? null;
   if (updatePolicy === null && typed !== "none") {
@@ -40,8 +40,9 @@ async function change(io: Io, options: Owner, of: (now: Settings) => object): Pr
   const { muster } = connect(io, options);
   const ofPartner = "/api/v1/orgs/partners/me/agent-updates";
   const ofOrganization = "/api/v1/orgs/organizations/{id}/agent-updates";
-  const params = { path: { id: options.org ?? "" } };
-  const now = await done(options.org ? muster.GET(ofOrganization, { params }) : muster.GET(ofPartner));
+  const id = options.org ?? (await done(muster.GET("/api/v1/auth/me"))).orgId;
+  const params = { path: { id: id ?? "" } };
+  const now = await done(id ? muster.GET(ofOrganization, { params }) : muster.GET(ofPartner));
   const { fields } = now;
   const body = {
     agentTarget: fields.agentTarget.value,
@@ -52,9 +53,5 @@ async function change(io: Io, options: Owner, of: (now: Settings) => object): Pr
     windowEnd: fields.windowEnd.value,
     ...of(now),
   };
-  show(
-    io,
-    options,
-    await done(options.org ? muster.PUT(ofOrganization, { params, body }) : muster.PUT(ofPartner, { body })),
-  );
+  show(io, options, await done(id ? muster.PUT(ofOrganization, { params, body }) : muster.PUT(ofPartner, { body })));
 }

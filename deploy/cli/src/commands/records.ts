@@ -70,7 +70,8 @@ async function* rowsOf(muster: MusterClient, resource: Resource, { query, of, li
   const params = { query: { ...query, limit: String(Math.min(100, limit + 1)) }, ...(of ? { path: { id: of } } : {}) };
   const pages = muster.pages as unknown as (path: string, init: object) => AsyncGenerator<JsonObject>;
   let count = 0;
-  for await (const row of pages(resource.path, { params })) {
+  const path = Object.hasOwn(query, "q") ? (resource.searchPath ?? resource.path) : resource.path;
+  for await (const row of pages(path, { params })) {
     if (count++ === limit) return yield { more: true };
     yield { row };
   }
@@ -189,6 +190,9 @@ export async function rotate(io: Io, id: string, options: RotateOptions): Promis
   if (!Object.hasOwn(rotations, options.kind))
     throw wrongUsage(`--kind is one of ${Object.keys(rotations).join(", ")}`);
   const graceSeconds = options.grace === undefined ? null : Number(options.grace);
+  if (graceSeconds !== null && !(Number.isInteger(graceSeconds) && graceSeconds >= 0)) {
+    throw wrongUsage(`--grace takes whole seconds, not "${options.grace}"`);
+  }
   if (graceSeconds !== null && !withGrace.includes(options.kind)) {
     throw wrongUsage("--grace is for API keys and webhooks only");
   }
@@ -198,5 +202,6 @@ export async function rotate(io: Io, id: string, options: RotateOptions): Promis
   show(io, options, record);
   const what =
     options.kind === "webhook" ? "secret: its receivers verify with it" : "key now: it cannot be shown again";
-  if (!options.json) io.stderr.write(`Store this ${what}.\n`);
+  const old = graceSeconds ? ` The old one goes on for ${graceSeconds} s.` : "";
+  if (!options.json) io.stderr.write(`Store this ${what}.${old}\n`);
 }

@@ -25,10 +25,21 @@ export async function reviewDevices(io: Io, typed: string, named: readonly strin
     const body = { deviceIds: ids.slice(at, at + perCall), action };
     results.push(...(await done(muster.POST("/api/v1/devices/bulk-review", { body }))).results);
   }
-  const lines = results.map(({ id, code }) => `${id} ${code ?? "done"}\n`);
-  io.stdout.write(options.json ? `${JSON.stringify(results, null, 2)}\n` : lines.join(""));
-  const refused = results.filter(({ code }) => code !== null).length;
-  if (refused > 0) throw new Failure(exits.failed, `${refused} of ${results.length} were refused`);
+  showOutcomes(io, results, options);
+}
+
+type Outcome = { id: string; code: string | null; error: string | null };
+
+/** Names each device with its outcome; throws a Failure when one of them was refused. */
+export function showOutcomes(io: Io, results: readonly Outcome[], { json }: Globals): void {
+  const lines = results.map(({ id, code, error }) => `${id} ${code === null ? "done" : `${code}: ${error}`}\n`);
+  io.stdout.write(json ? `${JSON.stringify(results, null, 2)}\n` : lines.join(""));
+  const refused = results.filter(({ code }) => code !== null);
+  if (refused.length === 0) return;
+  const hint = refused.some(({ code }) => code === "permission_denied")
+    ? "; merge, reject and decommission need the permission devices:delete"
+    : "";
+  throw new Failure(exits.failed, `${refused.length} of ${results.length} were refused${hint}`);
 }
 
 function actionOf(typed: string): Action {

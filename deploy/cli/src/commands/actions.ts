@@ -1,0 +1,56 @@
+import { access } from "@muster/client/access";
+import { fields as fieldsOfBodies } from "@muster/client/fields";
+import { type Action, idsOf } from "../actions.ts";
+import { connect, type Operation } from "../connection.ts";
+import { exits, Failure, wrongUsage } from "../failure.ts";
+import { idAndFilters, isObject, type JsonObject } from "../fields.ts";
+import type { Io } from "../io.ts";
+import { recordText, tableWriter } from "../table.ts";
+import { type BodyOptions, bodyFrom, call, isConfirmed } from "./records.ts";
+
+type Method = Parameters<typeof call>[1];
+
+export type ActionOptions = BodyOptions & { org?: string };
+
+/** Whether the operation takes a body: then its arguments are fields, otherwise filters. */
+export const takesFields = ({ operation }: Action) => Object.hasOwn(fieldsOfBodies, operation);
+
+/** Calls the operation of an action; at a terminal it prompts before what destroys something, unless `--yes`. */
+export async function runAction(io: Io, action: Action, args: readonly string[], options: ActionOptions) {
+  const names = idsOf(action);
+  const [method = "", path = ""] = action.operation.split(" ");
+  const ids = Object.fromEntries(names.map((name, index) => [name, args[index] ?? ""]));
+  const rest = args.slice(names.length);
+  const { id, filters } = takesFields(action) ? { id: null, filters: {} } : idAndFilters(rest, action.filters);
+  if (id !== null) throw wrongUsage(`"${id}" is no filter: NAME=VALUE`);
+  const query = { ...(options.org === undefined ? {} : { orgId: options.org }), ...filters };
+  const body = takesFields(action) ? { body: await bodyFrom(io, action.operation as Operation, rest, options) } : {};
+  const { muster } = connect(io, options);
+  if (io.stdin.isTTY === true && !options.yes && access[action.operation]?.effects?.includes("destroys")) {
+    const isWanted = await isConfirmed(io, `${action.words} ${args.slice(0, names.length).join(" ")}? (yes)`);
+    if (!isWanted) throw new Failure(exits.failed, "nothing was changed");
+  }
+  const reply = await call(muster, method as Method, path, { params: { path: ids, query }, ...body });
+  io.stdout.write(options.json ? `${JSON.stringify(reply, null, 2)}\n` : textOf(reply));
+}
+
+/** A reply as its own fields, and each list of records in it as a table. */
+function textOf(reply: JsonObject): string {
+  const lists = Object.entries(reply).flatMap(([name, value]) =>
+    Array.isArray(value) && (name === "data" || value.some(isObject)) ? [{ name, rows: value.filter(isObject) }] : [],
+  );
+  const own = Object.entries(reply).filter(
+    ([name]) => name !== "pagination" && !lists.some((list) => list.name === name),
+  );
+  const head = own.length > 0 ? [recordText(Object.fromEntries(own))] : [];
+  return [...head, ...lists.map((list) => tableOf(list, lists.length > 1))].join("\n");
+}
+
+function tableOf({ name, rows }: { name: string; rows: readonly JsonObject[] }, isNamed: boolean): string {
+  const [first] = rows;
+  const title = isNamed ? `${name}\n` : "";
+  if (first === undefined) return `${title}None.\n`;
+  // Objects, such as the headers of an attempt, would make each line too wide to be read: --json has them.
+  const columns = Object.keys(first).filter((column) => !rows.some((row) => isObject(row[column])));
+  return `${title}${tableWriter(columns)(rows)}`;
+}
