@@ -70,7 +70,13 @@ export async function makeExampleData(url, credentials, hooks) {
   await someLogs(call, agents);
   await devicesOf(call, orgs, agents);
   const jobId = await jobOf(call, orgs);
-  await releases(call, orgs);
+  const rolloutId = await releases(call, orgs);
+  await beginRollout(
+    url,
+    call,
+    rolloutId,
+    agents.filter((agent) => agent.orgId === orgId && agent.os !== "darwin"),
+  );
   for (let round = 0; round < 3; round++) await beat(url, agents, true);
   const users = await usersOf(call, orgs);
   await webhooksOf(call, orgs, users, hooks);
@@ -98,7 +104,7 @@ export async function beat(url, agents, isUpdating = false) {
     if (agent.os === "darwin" && offer.version === "2.5.0") {
       const update = { component: offer.component, version: offer.version, state: "rolled_back", error: "exit 78" };
       await call("POST", `/agents/${id}/heartbeat`, { ...body, update }, token);
-    } else if (percentOf(`done ${hostname}`) < 80) {
+    } else if (percentOf(`done ${hostname}`) < 96) {
       agent.agentVersion = offer.version;
       await call("POST", `/agents/${id}/heartbeat`, { ...body, agentVersion: offer.version }, token);
     }
@@ -363,9 +369,19 @@ async function releases(call, orgs) {
     await call("POST", "/agent-versions", { manifest, urls });
   }
   await call("POST", "/agent-versions/promote", { version: "2.4.3", component: "agent" });
-  const careful = { name: "Careful", rings, waveSuccessPercent: 95 };
+  const careful = { name: "Careful", rings, waveSuccessPercent: 95, soakSeconds: 5 };
   const { id: templateId } = await call("POST", "/agent-versions/rollout-templates", careful);
-  await call("POST", "/agent-versions/rollouts", { component: "agent", version: "2.5.0", templateId });
+  return (await call("POST", "/agent-versions/rollouts", { component: "agent", version: "2.5.0", templateId })).id;
+}
+
+/** The first wave goes well until its Macs, which come last, fail. */
+async function beginRollout(url, call, id, first) {
+  for (let round = 0; round < 40; round++) {
+    await beat(url, first, true);
+    if ((await call("GET", `/agent-versions/rollouts/${id}`)).succeeded >= 40) return;
+    await new Promise((done) => setTimeout(done, 2_000));
+  }
+  throw new Error("the first wave of the rollout did not go on");
 }
 
 /** Sign-ins that were refused. */
