@@ -58,7 +58,7 @@ type ListPageProps<P extends ListPath> = {
   groupOf?(row: ItemOf<P>, sort: string | undefined): string | null;
   /** What the rows are, after their number; without it, the title. */
   noun?: string;
-  /** Parts of the list with their numbers, between the filters and the rows. */
+  /** Between the filters and the rows: its parts with their numbers, or what it is about. */
   segments?: ReactNode;
 };
 

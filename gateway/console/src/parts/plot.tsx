@@ -90,7 +90,7 @@ function optionsOf(
         grid: { show: false },
         size: 24,
         gap: 4,
-        space: size === "large" ? 64 : 44,
+        space: (_plot, _axis, least, most, width) => tickSpace(most - least, width, size === "large" ? 64 : 44),
         values: (_plot, values, _axis, _space, step) => values.map((at) => tickText(at, step, zone)),
       },
       {
@@ -135,6 +135,10 @@ function halfStep({ data: [x] }: uPlot): number {
 }
 
 const [minuteSeconds, daySeconds] = [60, 86_400];
+
+/** The least distance of two instants of the axis in pixels: those with seconds are longer. */
+const tickSpace = (seconds: number, width: number, least: number): number =>
+  (least * seconds) / width < minuteSeconds ? 72 : least;
 
 /** An instant of the axis: the day, or the time within a day, with seconds where a minute has several. */
 function tickText(seconds: number, step: number, timeZone: string): string {

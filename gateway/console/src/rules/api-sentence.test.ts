@@ -11,7 +11,10 @@ it.each([
     "Halted: 5 failures, the last: rolled_back.",
     "5 failures. The last: The new version did not stay up, and the one before was restored.",
   ],
-  ["Halted: 5 failures, the last: silent_after_return.", "5 failures. The last: Silent after return."],
+  [
+    "Halted: 5 failures, the last: silent_after_return.",
+    "5 failures. The last: It installed the version, and was not heard of again.",
+  ],
   ["4 of 9 updates failed, the last: failed", "4 of 9 updates failed. The last: Its agent reported that it failed."],
 ])("the reason of a halt is a sentence, without the state: %s", (sentence, words) => {
   expect(withInstants(sentence, String)).toBe(words);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { isOverThreshold } from "../../../../services/agent-release/src/rules/rollout.ts";
-import { haltingFailures, haltSentence, haltWords, limitBar } from "./halting-failures.ts";
+import { haltingFailures, haltSentence, haltWords, limitBar, partWords } from "./halting-failures.ts";
 
 const limits = { haltAfterFailures: 50, haltPercent: 3 };
 
@@ -47,9 +47,9 @@ it("is where agent-release halts, for every number of ended updates", () => {
 });
 
 it.each([
-  [limits, 0, "Up to 3 % may fail."],
-  [limits, 6, "Up to 3 % may fail; of 6 updates, 4 failures are too many."],
-  [limits, 10_000, "Up to 3 % may fail; of 10,000 updates, 301 failures are too many."],
+  [limits, 0, "Halts at the line: up to 3 % may fail."],
+  [limits, 6, "Halts at the line: up to 3 % may fail, fewer than 4 of 6."],
+  [limits, 10_000, "Halts at the line: up to 3 % may fail, fewer than 301 of 10,000."],
 ])("the limits %j say of %d updates: %s", (of, ended, sentence) => {
   expect(haltSentence(of, ended)).toBe(sentence);
 });
@@ -61,10 +61,23 @@ it.each([
   expect(limitBar(of)).toEqual(bar);
 });
 
+it.each([
+  [5, "3 of 3 updates failed (5 of 6 by now), the last: silent"],
+  [3, "3 of 3 updates failed, the last: silent"],
+])("a part with %d failures by now was halted after %j", (failed, words) => {
+  expect(partWords("3 of 3 updates failed, the last: silent", { failed, succeeded: 1 })).toBe(words);
+});
+
 describe("why a rollout was halted", () => {
   it.each([
     ["3 failures, all of one organization", 4, "Halted after", "3 failures (4 by now), all of one organization"],
     ["3 failures, all of one organization", 3, "Halted after", "3 failures, all of one organization"],
+    [
+      "3 failures, all of one organization, the last: silent",
+      4,
+      "Halted after 3 failures (4 by now), all of one organization.",
+      "The last: It was not heard of again in time, and the one before was restored.",
+    ],
     ["3 of 10 devices failed: timed_out", 4, "Halted after", "3 of 10 devices failed: timed_out"],
     ["the version was yanked", 4, "Halted.", "the version was yanked"],
   ])("in %j with %d failed reads as %j and %j", (reason, failed, title, rest) => {

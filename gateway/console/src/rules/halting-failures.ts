@@ -1,3 +1,5 @@
+import { reasonSentence } from "./reason-sentences.ts";
+
 /** Fewer failures never halt by their share: one of two is chance. */
 const failuresMin = 3;
 /** The platform halts where so many failures are less probable than this at the tolerated share. */
@@ -41,12 +43,12 @@ function atLeast(failed: number, ended: number, share: number): number {
   return sum;
 }
 
-/** How many may fail, and how many of those that have ended are too many, in words. */
+/** What the line of a bar is: how many may fail, and how many of those that have ended, in words. */
 export function haltSentence(limits: Limits, ended: number): string {
-  const may = `Up to ${limits.haltPercent} % may fail`;
+  const may = `Halts at the line: up to ${limits.haltPercent} % may fail`;
   const limit = haltingFailures(limits, ended);
   if (limit > ended) return `${may}.`;
-  return `${may}; of ${ended.toLocaleString()} updates, ${limit.toLocaleString()} failures are too many.`;
+  return `${may}, fewer than ${limit.toLocaleString()} of ${ended.toLocaleString()}.`;
 }
 
 /** A bar of failures in percent of its width, with room beyond the limit for those that are more. */
@@ -55,13 +57,24 @@ export function limitBar({ failed, limit }: { failed: number; limit: number }): 
   return { filled: (100 * failed) / whole, mark: (100 * limit) / whole };
 }
 
+/** Why a part was halted, with how many of its updates have failed by now where further ones did after it. */
+export const partWords = (reason: string, { failed, succeeded }: { failed: number; succeeded: number }): string =>
+  reason.replace(/^(\d+) of \d+ updates failed/, (said, then: string) =>
+    failed > Number(then)
+      ? `${said} (${failed.toLocaleString()} of ${(failed + succeeded).toLocaleString()} by now)`
+      : said,
+  );
+
 /**
  * Why a rollout was halted, as a title and the rest of its sentence, with how many of those that count have failed by
  * now where further ones did after it.
  */
 export function haltWords(reason: string, failed: number): { title: string; rest: string } {
-  const rest = reason.replace(/^(\d+) failures?(?=[,;.])/, (said, then: string) =>
+  const counted = reason.replace(/^(\d+) failures?(?=[,;.])/, (said, then: string) =>
     failed > Number(then) ? `${said} (${failed.toLocaleString()} by now)` : said,
   );
-  return { title: /^\d/.test(reason) ? "Halted after" : "Halted.", rest };
+  if (!/^\d/.test(counted)) return { title: "Halted.", rest: counted };
+  const [, said, last] = /^(.*), the last: ([a-z_]+)\.?$/.exec(counted) ?? [];
+  if (said === undefined || last === undefined) return { title: "Halted after", rest: counted };
+  return { title: `Halted after ${said}.`, rest: `The last: ${reasonSentence(last)}` };
 }

@@ -3,6 +3,7 @@ import { fieldSentence, reasonSentence } from "./reason-sentences.ts";
 
 it.each([
   ["not_https", "Use https: the address must begin with https://."],
+  ["silent_after_return", "It installed the version, and was not heard of again."],
   ["some_new_reason", "Some new reason."],
   ["rolled back after 9 s: exit 78", "rolled back after 9 s: exit 78"],
   ["toString", "toString"],

@@ -16,6 +16,7 @@ const sentences: Readonly<Record<string, string>> = {
   failed: "Its agent reported that it failed.",
   rolled_back: "The new version did not stay up, and the one before was restored.",
   silent: "It was not heard of again in time, and the one before was restored.",
+  silent_after_return: "It installed the version, and was not heard of again.",
   locked: "A file was in use each time.",
   older_version: "It runs an older version than it was offered.",
   another_version: "It runs another version than it was offered.",

@@ -2,6 +2,7 @@ import { expect, it } from "@jest/globals";
 import { rolloutHealth, tellingRollout } from "./rollout-health.ts";
 
 const sound = {
+  kind: "staged",
   state: "running",
   haltedParts: [] as string[],
   succeeded: 20,
@@ -13,6 +14,8 @@ const sound = {
 
 it.each([
   ["one that goes well", {}, "running", "run"],
+  ["a guard that goes well", { kind: "guard" }, "watching", "good"],
+  ["a guard with failures", { kind: "guard", failed: 4 }, "failing", "bad"],
   ["one that halted", { state: "halted" }, "halted", "bad"],
   ["one that halted for a part", { haltedParts: ["darwin/arm64"] }, "halted in part", "bad"],
   ["a paused one that halted for a part", { state: "paused", haltedParts: ["darwin/arm64"] }, "halted in part", "bad"],

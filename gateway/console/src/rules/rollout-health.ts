@@ -1,22 +1,23 @@
 import { type Tone, worstFirst } from "./tone.ts";
 import { type LimitedRollout, limitOf } from "./waves.ts";
 
-type Rollout = LimitedRollout & { state: string; haltedParts: readonly unknown[] };
+type Rollout = LimitedRollout & { kind: string; state: string; haltedParts: readonly unknown[] };
 type Shown = { word: string; tone: Tone };
 
 const tones: Readonly<Record<string, Tone>> = { halted: "bad", running: "run", paused: "warn", completed: "good" };
 
 /**
- * How a rollout is, in a word: one that halted for a part of the devices does not only run, and one with half of the
- * failures that halt it is failing.
+ * How a rollout is, in a word: one that halted for a part of the devices does not only run, one with half of the
+ * failures that halt it is failing, and a guard watches what others offer.
  */
 export function rolloutHealth(rollout: Rollout): Shown {
-  const { state, haltedParts } = rollout;
+  const { kind, state, haltedParts } = rollout;
   if ((state === "running" || state === "paused") && haltedParts.length > 0) {
     return { word: "halted in part", tone: "bad" };
   }
   const { failed, limit } = limitOf(rollout);
   if (state === "running" && failed > 0 && failed * 2 >= limit) return { word: "failing", tone: "bad" };
+  if (state === "running" && kind === "guard") return { word: "watching", tone: "good" };
   return { word: state, tone: tones[state] ?? "off" };
 }
 

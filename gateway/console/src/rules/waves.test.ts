@@ -1,5 +1,14 @@
 import { describe, expect, it } from "@jest/globals";
-import { type CountedWave, limitOf, limitsByWave, nextWaveWords, type Wave, wavesOf, waveWords } from "./waves.ts";
+import {
+  type CountedWave,
+  limitOf,
+  limitsByWave,
+  limitTone,
+  nextWaveWords,
+  type Wave,
+  wavesOf,
+  waveWords,
+} from "./waves.ts";
 
 const rollout = {
   rings: [{}, {}, {}],
@@ -57,6 +66,14 @@ describe("failures against the limit", () => {
     ["none that no longer counts", { ...rollout, failuresBeforeResume: 5 }, { failed: 0, ended: 95, limit: 5 }],
   ])("%s", (_what, of, expected) => {
     expect(limitOf(of)).toEqual(expected);
+  });
+
+  it.each([
+    [1, "good"],
+    [2, "warn"],
+    [4, "bad"],
+  ])("%d of 4 are %s", (failed, tone) => {
+    expect(limitTone({ failed, limit: 4 })).toBe(tone);
   });
 
   it("waves that have answered have their own; one wave alone has that of the rollout", () => {

@@ -1,4 +1,5 @@
 import { haltingFailures } from "./halting-failures.ts";
+import type { Tone } from "./tone.ts";
 
 /** What came of a rollout's updates, and what halts it. */
 export type LimitedRollout = {
@@ -76,6 +77,10 @@ export function limitOf(rollout: LimitedRollout): Limit {
   const ended = rollout.succeeded + failed;
   return { failed, ended, limit: haltingFailures(rollout, ended) };
 }
+
+/** How near failures are to their limit. */
+export const limitTone = ({ failed, limit }: Pick<Limit, "failed" | "limit">): Tone =>
+  failed >= limit ? "bad" : failed * 2 >= limit ? "warn" : "good";
 
 /** The same of each wave that has answered, in their order, where there are several of them. */
 export function limitsByWave(rollout: Rollout, waves: readonly Wave[]): (Limit & { name: string })[] {

@@ -137,7 +137,7 @@ inChromium("releases in the console", (visit) => {
       expect.stringMatching(/^2 Others\s+1 device\s+waits for wave 1$/),
     ]);
     const failures = partOf(visitor, "Failures against the limit").getByRole("listitem");
-    expect(await failures.allTextContents()).toEqual(["All devices1 failed, halts at 6"]);
+    expect(await failures.allTextContents()).toEqual(["All devices1 of 2 failed, halts at 6"]);
     await visitor.expectAccessibleAtBothWidths();
     expect((await root.call("POST", `/agent-versions/rollouts/${rollout.id}/cancel`)).status).toBe(200);
   });

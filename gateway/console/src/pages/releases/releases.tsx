@@ -9,6 +9,7 @@ import { review } from "../../operations/review.ts";
 import { syncVersion } from "../../operations/sync-version.tsx";
 import { causeColumn } from "../../parts/cause.tsx";
 import { to, toRecord } from "../../parts/links.ts";
+import { ListNote } from "../../parts/list-note.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
 import { useMe, useWhyNot } from "../../parts/me.tsx";
 import { EmptyState } from "../../parts/states.tsx";
@@ -17,6 +18,7 @@ import type { Column } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { fleetStatuses } from "../../rules/fleet-size.ts";
 import { rolloutHealth, tellingRollout } from "../../rules/rollout-health.ts";
+import { shareOf } from "../../rules/share-of.ts";
 import type { Me } from "../../rules/why-not.ts";
 import { causeOf, components, offeredBy, Updates } from "./rollout-cells.tsx";
 import { RolloutStatus } from "./rollout-status.tsx";
@@ -43,6 +45,9 @@ export function Releases() {
       title="Releases"
       section="releases"
       path="/api/v1/agent-versions"
+      segments={
+        <ListNote>Devices install the promoted version, unless a pin or a rollout gives them another one.</ListNote>
+      }
       filters={["component"]}
       choices={[{ name: "component", label: "Program", options: components }]}
       everyMs={30_000}
@@ -115,7 +120,7 @@ const releaseColumns = (me: Me, rollouts: readonly Rollout[]): Column<Release>[]
   {
     id: "rollout",
     title: "Rollout",
-    width: "8.5rem",
+    width: "9.5rem",
     as: "state",
     cell: (release) => {
       const rollout = rolloutOf(release, rollouts);
@@ -125,7 +130,7 @@ const releaseColumns = (me: Me, rollouts: readonly Rollout[]): Column<Release>[]
   {
     id: "runs",
     title: "Devices",
-    width: "5.5rem",
+    width: "7.5rem",
     isMinor: true,
     cell: (release) => (release.component === "agent" ? <RunsOn version={release.version} /> : null),
   },
@@ -164,14 +169,23 @@ const releaseColumns = (me: Me, rollouts: readonly Rollout[]): Column<Release>[]
 
 /** How many devices in use run a version, as a link to them; a list requests it for each row that comes into sight. */
 function RunsOn({ version }: { version: string }) {
-  const mayRead = useWhyNot("GET /api/v1/devices") === null;
-  const query = { agentVersion: version, status: fleetStatuses.join(","), limit: "1" };
-  const { data } = useGet("/api/v1/devices", { params: { query } }, { freshMs, enabled: mayRead });
-  const count = data?.pagination.total;
-  if (count === undefined || count === null) return null;
+  const count = useDeviceCount({ agentVersion: version });
+  const all = useDeviceCount({});
+  if (count === null) return null;
   return (
-    <Link {...to("/devices", { agentVersion: version })} className="number">
-      {count.toLocaleString()}
-    </Link>
+    <>
+      <Link {...to("/devices", { agentVersion: version })} className="number">
+        {count.toLocaleString()}
+      </Link>{" "}
+      {all ? <span className="soft number">· {shareOf(count, all)}</span> : null}
+    </>
   );
+}
+
+/** How many devices in use match; null while that is not known. */
+function useDeviceCount(filters: { agentVersion?: string }): number | null {
+  const mayRead = useWhyNot("GET /api/v1/devices") === null;
+  const query = { ...filters, status: fleetStatuses.join(","), limit: "1" };
+  const { data } = useGet("/api/v1/devices", { params: { query } }, { freshMs, enabled: mayRead });
+  return data?.pagination.total ?? null;
 }

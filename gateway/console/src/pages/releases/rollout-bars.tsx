@@ -2,9 +2,19 @@ import type { CSSProperties, ReactNode } from "react";
 import type { BodyOf } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
 import { NameOf } from "../../parts/name-of.tsx";
+import { Time } from "../../parts/time.tsx";
 import { counted } from "../../rules/counted.ts";
 import { haltingFailures, haltSentence, limitBar } from "../../rules/halting-failures.ts";
-import { type Limit, limitOf, limitsByWave, nextWaveWords, type Wave, waveWords } from "../../rules/waves.ts";
+import { inFlightWords, limitWords } from "../../rules/rollout-words.ts";
+import {
+  type Limit,
+  limitOf,
+  limitsByWave,
+  limitTone,
+  nextWaveWords,
+  type Wave,
+  waveWords,
+} from "../../rules/waves.ts";
 import styles from "./rollout.module.css";
 
 type Rollout = BodyOf<"/api/v1/agent-versions/rollouts/{id}/progress">["rollout"];
@@ -17,8 +27,10 @@ function limitStyle(of: Parameters<typeof limitBar>[0]): CSSProperties {
   return { "--share": `${filled}%`, "--mark": `${mark}%` } as CSSProperties;
 }
 
+type WavesProps = { waves: readonly Wave[]; rollout: Rollout; expectedEnd: string | null };
+
 /** The waves in their order: which are open, how far each is, and what the next one waits for. */
-export const Waves = ({ waves, rollout }: { waves: readonly Wave[]; rollout: Rollout }) => (
+export const Waves = ({ waves, rollout, expectedEnd }: WavesProps) => (
   <Section title="Waves" action={<p>{nextWaveWords(rollout, waves)}</p>}>
     <ol className={styles.waves}>
       {waves.map((wave, at) => (
@@ -34,10 +46,17 @@ export const Waves = ({ waves, rollout }: { waves: readonly Wave[]; rollout: Rol
         </li>
       ))}
     </ol>
-    <p className="soft">
-      {rollout.inFlight.toLocaleString()} in flight of at most {rollout.maxInFlight.toLocaleString()};{" "}
-      {counted(rollout.budget, "offers")} left now.
-    </p>
+    {inFlightWords(rollout) ? (
+      <p className="soft">
+        {inFlightWords(rollout)}
+        {expectedEnd ? (
+          <>
+            {" "}
+            The present ones end <Time at={expectedEnd} />.
+          </>
+        ) : null}
+      </p>
+    ) : null}
   </Section>
 );
 
@@ -73,15 +92,13 @@ export function FailureBars({ rollout, waves }: FailureBarsProps) {
   return (
     <Section title="Failures against the limit">
       <ul className={styles.limits}>
-        {rows.map(({ key, name, failed, limit }) => (
+        {rows.map(({ key, name, ...limit }) => (
           <li key={key}>
             <span>{name}</span>
-            <span className={styles.limit} style={limitStyle({ failed, limit })} aria-hidden>
-              <i data-tone={failed * 2 >= limit ? "bad" : "good"} />
+            <span className={styles.limit} style={limitStyle(limit)} aria-hidden>
+              <i data-tone={limitTone(limit)} />
             </span>
-            <span className="soft number">
-              {failed.toLocaleString()} failed, halts at {limit.toLocaleString()}
-            </span>
+            <span className={limit.failed < limit.limit ? "soft number" : "bad number"}>{limitWords(limit)}</span>
           </li>
         ))}
       </ul>

@@ -27,5 +27,8 @@ export function Updates({ of }: { of: Counts }) {
 }
 
 /** Why a rollout halted, as a whole or in a part. */
-export const causeOf = ({ haltedParts, reason }: Pick<Rollout, "haltedParts" | "reason">) =>
-  haltedParts[0]?.reason ?? reason;
+export function causeOf({ state, haltedParts, reason }: Pick<Rollout, "state" | "haltedParts" | "reason">) {
+  const [part] = haltedParts;
+  if (!part || state === "halted") return reason;
+  return part.platform ? `${part.platform}: ${part.reason}` : part.reason;
+}

@@ -1,52 +1,40 @@
 import { Link } from "@tanstack/react-router";
-import type { RefObject } from "react";
-import { useList } from "../../api/queries.ts";
+import { type BodyOf, useList } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
 import { toRecord } from "../../parts/links.ts";
+import { useMe } from "../../parts/me.tsx";
 import { MoreRows } from "../../parts/more-rows.tsx";
 import { NameOf } from "../../parts/name-of.tsx";
-import { Options } from "../../parts/options.tsx";
+import plain from "../../parts/plain-table.module.css";
 import { PlainTable } from "../../parts/plain-table.tsx";
+import { Segments } from "../../parts/segments.tsx";
 import { EmptyState, ListState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Instant } from "../../parts/time.tsx";
 import { reasonSentence } from "../../rules/reason-sentences.ts";
-
-const states = ["failed", "offered", "returned", "succeeded", "cancelled", "deferred"] as const;
+import styles from "./rollout.module.css";
 
 type RolloutDevicesProps = {
-  id: string;
+  of: BodyOf<"/api/v1/agent-versions/rollouts/{id}/progress">["rollout"];
+  /** Of the API; empty for all. */
   state: string;
   setState(state: string): void;
-  /** The choice of the state, for what leads to it. */
-  focused: RefObject<HTMLSelectElement | null>;
 };
 
 /** The devices that were offered the version, by what happened. */
-export function RolloutDevices({ id, state, setState, focused }: RolloutDevicesProps) {
+export function RolloutDevices({ of: rollout, state, setState }: RolloutDevicesProps) {
   const list = useList(
     "/api/v1/agent-versions/rollouts/{id}/devices",
-    { params: { path: { id }, query: { state } } },
+    { params: { path: { id: rollout.id }, query: { state } } },
     { everyMs: 10_000 },
   );
   return (
-    <Section
-      title="Devices"
-      action={
-        <label>
-          State{" "}
-          <select ref={focused} value={state} onChange={(event) => setState(event.target.value)}>
-            <option value="">any</option>
-            <Options of={states} />
-          </select>
-        </label>
-      }
-    >
+    <Section title="Devices" action={<States of={rollout} state={state} setState={setState} />}>
       <ListState list={list} what="Loading devices">
         <EmptyState title={state ? "No device is in this state." : "No device has been offered it yet."} />
       </ListState>
       {list.rows.length > 0 ? (
-        <PlainTable columns={["Device", "Organization", "State", "What happened", "Offered"]}>
+        <PlainTable columns={["Device", "Organization", ...(state ? [] : ["State"]), "What happened", "When"]}>
           {list.rows.map((attempt) => (
             <tr key={attempt.id}>
               <th scope="row">
@@ -60,12 +48,14 @@ export function RolloutDevices({ id, state, setState, focused }: RolloutDevicesP
               <td>
                 <NameOf id={attempt.orgId} />
               </td>
-              <td>
-                <Status of={attempt.state} />
-              </td>
+              {state ? null : (
+                <td>
+                  <Status of={attempt.state} />
+                </td>
+              )}
               <td className="soft">{reasonSentence(attempt.reason)}</td>
-              <td>
-                <Instant at={attempt.offeredAt} />
+              <td className={plain.end}>
+                <Instant at={attempt.endedAt ?? attempt.offeredAt} />
               </td>
             </tr>
           ))}
@@ -73,5 +63,30 @@ export function RolloutDevices({ id, state, setState, focused }: RolloutDevicesP
       ) : null}
       <MoreRows of={list}>More devices</MoreRows>
     </Section>
+  );
+}
+
+/** The states of updates, with the rollout's counts where all of its devices are visible to the user. */
+function States({ of: { partnerId, failed, succeeded }, state, setState }: RolloutDevicesProps) {
+  const { scope } = useMe();
+  const isWhole = scope === "system" || partnerId !== null;
+  const segments = [
+    ["", "All", null, null],
+    ["failed", "Failed", "bad", failed],
+    ["succeeded", "Succeeded", "good", succeeded],
+    ["offered", "Offered", null, null],
+    ["returned", "Returned", null, null],
+    ["deferred", "Deferred", null, null],
+    ["cancelled", "Cancelled", null, null],
+  ] as const;
+  return (
+    <div className={styles.states}>
+      <Segments
+        label="State"
+        of={segments.map(([key, title, tone, count]) => ({ key, title, tone, count: isWhole ? count : null }))}
+        chosen={state}
+        choose={setState}
+      />
+    </div>
   );
 }

@@ -13,7 +13,9 @@ import { RecordState } from "../../parts/record-state.tsx";
 import { Sentence } from "../../parts/sentence.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
-import { haltWords } from "../../rules/halting-failures.ts";
+import { haltWords, partWords } from "../../rules/halting-failures.ts";
+import { rolloutHealth } from "../../rules/rollout-health.ts";
+import { doneWords, shareWords } from "../../rules/rollout-words.ts";
 import { limitOf, wavesOf } from "../../rules/waves.ts";
 import { whyNot } from "../../rules/why-not.ts";
 import styles from "./rollout.module.css";
@@ -29,8 +31,8 @@ export function RolloutPage() {
   const id = useRecordId("/releases/rollouts/$id");
   const params = { path: { id } };
   const progress = useGet("/api/v1/agent-versions/rollouts/{id}/progress", { params }, { everyMs: 5_000 });
-  const [state, setState] = useState("");
-  const devices = useRef<HTMLSelectElement>(null);
+  const [chosen, setState] = useState<string | null>(null);
+  const devices = useRef<HTMLDivElement>(null);
   const showFailed = () => {
     setState("failed");
     devices.current?.focus();
@@ -39,6 +41,8 @@ export function RolloutPage() {
   const { rollout, buckets, expectedEnd } = progress.data;
   const name = `${rollout.component} ${rollout.version}`;
   const waves = wavesOf(rollout, progress.data.waves);
+  // What failed is what is looked for where a rollout does not go well.
+  const state = chosen ?? (rollout.failed > 0 && rolloutHealth(rollout).tone === "bad" ? "failed" : "");
   return (
     <>
       <PageTitle
@@ -46,21 +50,15 @@ export function RolloutPage() {
         status={<RolloutStatus of={rollout} />}
         sub={
           <span>
-            {rollout.kind === "guard" ? "Guards the fleet's target" : `${rollout.percent} % of the devices`} · started{" "}
+            <b className={`${styles.done} number`}>{doneWords(rollout, waves)}</b> · {shareWords(rollout)} · started{" "}
             <Time at={rollout.createdAt} />
-            {expectedEnd ? (
-              <>
-                {" "}
-                · updates in flight end <Time at={expectedEnd} />
-              </>
-            ) : null}
           </span>
         }
         actions={<HeadOperations of={rollout} operations={rolloutOperations} name={name} />}
       />
       <Halts of={rollout} showFailed={showFailed} />
       <div className={styles.cards}>
-        <Waves waves={waves} rollout={rollout} />
+        <Waves waves={waves} rollout={rollout} expectedEnd={expectedEnd} />
         <FailureBars rollout={rollout} waves={waves} />
         <Section title="Updates over time">
           {buckets.length > 0 ? (
@@ -82,7 +80,9 @@ export function RolloutPage() {
           )}
         </Section>
       </div>
-      <RolloutDevices id={id} state={state} setState={setState} focused={devices} />
+      <div ref={devices} tabIndex={-1}>
+        <RolloutDevices of={rollout} state={state} setState={setState} />
+      </div>
     </>
   );
 }
@@ -118,7 +118,7 @@ function Halts({ of: rollout, showFailed }: HaltsProps) {
           </span>
         </Notice>
       ) : null}
-      {haltedParts.map(({ kind, orgId, platform, reason: why, haltedAt }, at) => (
+      {haltedParts.map(({ kind, orgId, platform, reason: why, haltedAt, ...counts }, at) => (
         <Notice
           key={`${kind} ${orgId} ${platform}`}
           tone="bad"
@@ -130,7 +130,8 @@ function Halts({ of: rollout, showFailed }: HaltsProps) {
           action={reason || at > 0 ? null : steps}
         >
           <span className="soft">
-            <Sentence of={why} />
+            <Sentence of={partWords(why, counts)} />
+            {state === "running" ? " All other devices go on." : null}
           </span>
         </Notice>
       ))}

@@ -7,10 +7,13 @@ import { newRollout } from "../../operations/settings.tsx";
 import { causeColumn } from "../../parts/cause.tsx";
 import { asOptions } from "../../parts/filter-bar.tsx";
 import { toRecord } from "../../parts/links.ts";
+import { ListNote } from "../../parts/list-note.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
 import { useMe } from "../../parts/me.tsx";
 import { EmptyState } from "../../parts/states.tsx";
+import { Time } from "../../parts/time.tsx";
 import { rolloutHealth } from "../../rules/rollout-health.ts";
+import { kindWords } from "../../rules/rollout-words.ts";
 import { causeOf, components, Updates } from "./rollout-cells.tsx";
 import { RolloutStatus } from "./rollout-status.tsx";
 
@@ -18,8 +21,8 @@ type Rollout = ItemOf<"/api/v1/agent-versions/rollouts">;
 
 const states = asOptions(["running", "paused", "halted", "completed", "cancelled"]);
 const kinds = [
+  ["staged", "in waves"],
   ["guard", "guards"],
-  ["staged", "staged"],
 ] as const;
 
 /** Rollouts, newest first. */
@@ -31,6 +34,12 @@ export function Rollouts() {
       title="Rollouts"
       section="releases"
       path="/api/v1/agent-versions/rollouts"
+      segments={
+        <ListNote>
+          Waves offer a version step by step. The guard of a version watches all updates to it, and halts them when too
+          many fail.
+        </ListNote>
+      }
       filters={["component", "state", "kind"]}
       choices={[
         { name: "state", label: "State", options: states },
@@ -50,7 +59,7 @@ export function Rollouts() {
             </Link>
           ),
         },
-        { id: "kind", title: "Kind", width: "7rem", cell: ({ kind }) => kind },
+        { id: "kind", title: "Kind", width: "9rem", cell: kindWords },
         {
           id: "state",
           title: "State",
@@ -59,29 +68,29 @@ export function Rollouts() {
           cell: (rollout) => <RolloutStatus of={rollout} />,
         },
         {
-          id: "share",
-          title: "Share",
-          width: "6rem",
-          as: "end",
-          isUsual: ({ percent }) => percent === 100,
-          cell: ({ percent }) => `${percent} %`,
-        },
-        {
           id: "inFlight",
           title: "In flight",
           width: "7rem",
           isMinor: true,
           isUsual: ({ inFlight }) => inFlight === 0,
-          cell: ({ inFlight }) => inFlight.toLocaleString(),
+          cell: ({ inFlight }) => (inFlight > 0 ? inFlight.toLocaleString() : null),
         },
         {
           id: "done",
           title: "Updates",
-          width: "9.5rem",
+          width: "13rem",
           isMinor: true,
           cell: (rollout) => <Updates of={rollout} />,
         },
         causeColumn<Rollout>((rollout) => (rolloutHealth(rollout).tone === "bad" ? causeOf(rollout) : null)),
+        {
+          id: "made",
+          title: "Started",
+          width: "8rem",
+          as: "end",
+          isExtra: true,
+          cell: ({ createdAt }) => <Time at={createdAt} />,
+        },
         nextColumn(me, rolloutOperations, ({ component, version }) => `${component} ${version}`),
       ]}
       toneOf={(rollout) => rolloutHealth(rollout).tone}
