@@ -6,7 +6,7 @@ import type { ProviderRow } from "../rules/sso/provider.ts";
 import { type FailedSignIns, providerErrors } from "../rules/sso/provider-health.ts";
 import type { ApiKeyRow } from "./api-keys.ts";
 import { directoryColumns } from "./directory/directories.ts";
-import { failedColumns, failedSinceSuccess } from "./sso/attempts.ts";
+import { failedThrough } from "./sso/attempts.ts";
 import { ownerVisibleTo } from "./sso/providers.ts";
 
 /** A caller, with or without a request. */
@@ -59,9 +59,7 @@ export async function watchedProviders(
         WHERE t.status = 'active' AND ${ownerVisibleTo(caller)} AND ${ofOrganization(orgId)} AND ${ownerKept}
           AND (t.saml_metadata_error IS NOT NULL OR ${certificateEnd} <= ${until} OR ${newestFails})
         ORDER BY t.created_at DESC, t.id DESC LIMIT ${most})
-      SELECT w.*, f.* FROM watched w
-      CROSS JOIN LATERAL (
-        SELECT ${failedColumns} FROM sso_attempts a WHERE a.provider_id = w.id AND ${failedSinceSuccess}) f
+      SELECT w.*, f.* FROM watched w CROSS JOIN LATERAL ${failedThrough(sql`w.id`)} f
       ORDER BY w.created_at DESC, w.id DESC`),
   ]);
   return rows.map(({ count, since, reason, ...row }) => ({

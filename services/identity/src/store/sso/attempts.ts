@@ -1,4 +1,4 @@
-import { type Database, sql, type Tx } from "@muster/db";
+import { type Database, type Query, sql, type Tx } from "@muster/db";
 import type { CallContext, Page } from "@muster/kit";
 import { type ListPage, readNewestPage } from "@muster/service";
 import { type FailedSignIns, providerErrors } from "../../rules/sso/provider-health.ts";
@@ -60,13 +60,14 @@ export async function findAttempt(db: Database, who: CallContext, id: string): P
   return row ?? null;
 }
 
-/** The sign-ins `a` that ended by an error of the provider since the last success. */
-export const failedSinceSuccess = sql`a.outcome = 'failure' AND a.reason = ANY (${[...providerErrors]}::text[])
-  AND NOT EXISTS (SELECT FROM sso_attempts s WHERE s.provider_id = a.provider_id AND s.outcome = 'success'
-                  AND s.created_at >= a.created_at)`;
-/** Aggregates of those. */
-export const failedColumns = sql`count(*)::int AS count, min(a.created_at) AS since,
-  (array_agg(a.reason ORDER BY a.created_at DESC, a.id DESC))[1] AS reason`;
+/** Aggregates of the sign-ins through a provider that ended by an error of it since the last success. */
+export const failedThrough = (provider: Query): Query => sql`(
+  SELECT count(*)::int AS count, min(a.created_at) AS since,
+         (array_agg(a.reason ORDER BY a.created_at DESC, a.id DESC))[1] AS reason
+  FROM sso_attempts a
+  WHERE a.provider_id = ${provider} AND a.outcome = 'failure' AND a.reason = ANY (${[...providerErrors]}::text[])
+    AND a.created_at > coalesce((SELECT max(s.created_at) FROM sso_attempts s
+                                 WHERE s.provider_id = ${provider} AND s.outcome = 'success'), '-infinity'))`;
 
 /**
  * By provider: the sign-ins that ended by an error of the provider since the last success, of the newest 50 (index
@@ -75,7 +76,7 @@ export const failedColumns = sql`count(*)::int AS count, min(a.created_at) AS si
 export async function failedSignIns(tx: Tx, providers: readonly { id: string }[]): Promise<Map<string, FailedSignIns>> {
   const ids = providers.map(({ id }) => id);
   const rows = await tx.query<FailedSignIns & { id: string }>(sql`
-    SELECT a.provider_id AS id, ${failedColumns} FROM sso_attempts a
-    WHERE a.provider_id = ANY (${ids}::uuid[]) AND ${failedSinceSuccess} GROUP BY a.provider_id`);
+    SELECT p.id, f.* FROM unnest(${ids}::uuid[]) AS p (id) CROSS JOIN LATERAL ${failedThrough(sql`p.id`)} f
+    WHERE f.count > 0`);
   return new Map(rows.map(({ id, ...failed }) => [id, failed]));
 }
