@@ -6,6 +6,7 @@ import { register } from "@muster/rpc";
 import { attentionService } from "@muster/service";
 import { callers, type TestPort, testPort } from "@muster/testing";
 import { measureHealth } from "../jobs/health-gauges.ts";
+import { failedSignIns } from "../store/sso/attempts.ts";
 import { startTestIdentity, type TestIdentity } from "../testing/identity.ts";
 import { identityAttention } from "./attention.ts";
 
@@ -122,9 +123,33 @@ describe("what needs attention in identity", () => {
     for (let n = 0; n < 3; n++) await signIn(id, orgId, "failure", "user_not_found");
     expect(await list(admin)).toEqual([]);
     for (let n = 0; n < 3; n++) await signIn(id, orgId, "failure", "idp_error");
-    expect(await list(admin)).toMatchObject([{ recordId: id }]);
+    const sentence = expect.stringMatching(/^3 sign-ins in a row failed since .*, the last: idp_error\.$/);
+    expect(await list(admin)).toMatchObject([{ recordId: id, sentence }]);
     await signIn(id, orgId, "success", null);
     expect(await list(admin)).toEqual([]);
+  });
+});
+
+describe("failed sign-ins", () => {
+  it("are counted for each provider since its own last success", async () => {
+    const orgId = await identity.addOrganization(partnerId);
+    const [first, second, third] = [
+      await provider(orgId, "A", null),
+      await provider(orgId, "B", null),
+      await provider(orgId, "C", null),
+    ];
+    for (const id of [first, second, third]) await signIn(id, orgId, "failure", "idp_error");
+    for (const id of [second, third]) await signIn(id, orgId, "success", null);
+    for (const reason of ["token_invalid", "internal"]) await signIn(third, orgId, "failure", reason);
+    const ids = [first, second, third].map((id) => ({ id }));
+    const failed = await identity.db.tx(identity.system, (tx) => failedSignIns(tx, ids), { readOnly: true });
+    expect([...failed].map(([id, { count, reason }]) => [id, count, reason])).toEqual(
+      expect.arrayContaining([
+        [first, 1, "idp_error"],
+        [third, 2, "internal"],
+      ]),
+    );
+    expect(failed.size).toBe(2);
   });
 });
 
