@@ -85,7 +85,7 @@ export const resources: readonly Resource[] = [
   resource("sso-attempts", "/api/v1/sso/attempts", ["id", "createdAt", "kind", "outcome", "step", "reason", "email"], [], ["get"]),
   resource("sso-domains", "/api/v1/sso/domains", ["id", "domain", "verifiedAt", "lastError"], ["orgId", "scope"], ["create", "delete"]),
   resource("sso-providers", "/api/v1/sso/providers", ["id", "name", "type", "status", "health", "enforceSSO"], ["orgId", "scope"], all),
-  resource("users", "/api/v1/users", ["id", "email", "name", "role", "status", "mfaEnabled", "lastLoginAt"], ["partnerId", "orgId", "role", "status", "search"], ["get", "create", "update", "delete"]),
+  resource("users", "/api/v1/users", ["id", "email", "name", "role", "status", "mfaEnabled", "lastLoginAt"], ["partnerId", "orgId", "role", "status", "mfaEnabled", "search"], ["get", "create", "update", "delete"]),
   resource("webhooks", "/api/v1/webhooks", ["id", "name", "url", "status", "health", "events", "successCount", "failureCount"], ["orgId", "status", "search"], all),
 ];
 

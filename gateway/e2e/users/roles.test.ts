@@ -144,6 +144,16 @@ describe("a user over HTTP", () => {
     expect((await admin.api.call("GET", "/users?status=disabled")).body.data).toMatchObject([{ id }]);
     expect((await admin.api.call("POST", `/users/${id}/invite`)).body.code).toBe("user_disabled");
     expect((await admin.api.call("POST", `/users/${id}/enable`)).body.status).toBe("active");
+    const by = async (mfaEnabled: boolean) => {
+      const { data } = (await admin.api.call("GET", `/users?mfaEnabled=${mfaEnabled}&limit=100`)).body;
+      const users = data as { id: string; mfaEnabled: boolean }[];
+      expect(users.every((user) => user.mfaEnabled === mfaEnabled)).toBe(true);
+      return users.map((user) => user.id);
+    };
+    const [without, enrolled] = [await by(false), await by(true)];
+    expect([without.includes(id), without.includes(admin.id)]).toEqual([true, false]);
+    expect([enrolled.includes(id), enrolled.includes(admin.id)]).toEqual([false, true]);
+    expect((await admin.api.call("GET", "/users?mfaEnabled=yes")).body.code).toBe("validation_failed");
     const found = await admin.api.call("GET", `/users?search=${encodeURIComponent(address.slice(0, 20))}`);
     expect(found.body.data).toMatchObject([{ id, email: address }]);
     expect((await admin.api.call("DELETE", `/users/${id}`)).body).toEqual({ success: true });

@@ -89,6 +89,10 @@ const list = route({
       .optional()
       .meta({ description: "Only records with this role: its id, or the key of a seeded one." }),
     status: userStatus.optional().meta({ description: only.equal }),
+    mfaEnabled: z
+      .enum(["true", "false"])
+      .optional()
+      .meta({ description: "Only records with a second factor, or only others." }),
     search: z.string().max(255).optional().meta({
       description:
         "Only records with a name or e-mail address that has a word beginning with each of these, at most 8 words, ignoring case.",
@@ -98,7 +102,8 @@ const list = route({
   errors: ["partner_not_found", "organization_not_found"],
   async handle({ query, rpc }, { services }) {
     const { partnerId = "", orgId = "", role = "", status: of = "", search = "" } = query;
-    const wanted = { page: pageOf(query), partnerId, orgId, role, status: of, query: search };
+    const mfaEnabled = query.mfaEnabled === undefined ? undefined : query.mfaEnabled === "true";
+    const wanted = { page: pageOf(query), partnerId, orgId, role, status: of, mfaEnabled, query: search };
     const reply = await services.users.listUsers(wanted, await rpc());
     return { data: reply.users.map(userOf), pagination: paginationOf(reply.page) };
   },

@@ -327,6 +327,12 @@ describe("a list of users", () => {
     expect(await list({ role: identity.roleId("org-viewer") })).toEqual([gone, percent]);
     expect(await list({ role: uuidv7() })).toEqual([]);
     expect(await list({ status: "disabled" })).toEqual([gone]);
+    await identity.db.tx(identity.system, (tx) =>
+      tx.execute(sql`UPDATE users SET mfa_enabled = true WHERE id = ${ada}::uuid`),
+    );
+    expect(await list({ mfaEnabled: true })).toEqual([ada]);
+    expect(await list({ mfaEnabled: false })).toEqual([gone, percent]);
+    expect(await list({ mfaEnabled: false, status: "invited" })).toEqual([percent]);
     expect(await list({ query: "LOVE" })).toEqual([ada]);
     expect(await list({ query: "  lovelace\tAD " })).toEqual([ada]);
     expect(await list({ query: "ada sure" })).toEqual([]);

@@ -81,6 +81,7 @@ function userReads(deps: UserDeps): Pick<Handlers, "listUserNames" | "listUsers"
         orgId: await organizationFilter(deps, context, request.orgId),
         roleId: await roleFilter(db, context, request.role),
         status: choiceOrNull(request.status, "status", statuses),
+        mfaEnabled: request.mfaEnabled ?? null,
         query: queryOrNull(request.query),
       };
       const { rows, info } = await listUsers(db, context, filter, clampPage(request.page ?? {}));

@@ -86,6 +86,8 @@ export type UserFilter = {
   orgId: string | null;
   roleId: string | null;
   status: string | null;
+  /** Null: users with a second factor and without. */
+  mfaEnabled: boolean | null;
   /** Words, each of which begins a word of the name or the address. */
   query: string | null;
 };
@@ -97,7 +99,7 @@ const walkMs = 1_000;
 export async function listUsers(
   db: Database,
   who: CallContext,
-  { partnerId, orgId, roleId, status, query }: UserFilter,
+  { partnerId, orgId, roleId, status, mfaEnabled, query }: UserFilter,
   page: Page,
 ): Promise<ListPage<UserRow>> {
   const { caller } = who;
@@ -107,7 +109,9 @@ export async function listUsers(
   };
   const found = query === null ? null : await findByWords(db, who, query, tenant);
   const filters = conditions((rows) =>
-    rows.where(nonEmpty({ "t.partner_id": partnerId, "t.org_id": orgId, "t.role_id": roleId, "t.status": status })),
+    rows
+      .where(nonEmpty({ "t.partner_id": partnerId, "t.org_id": orgId, "t.role_id": roleId, "t.status": status }))
+      .where(nonEmpty({ "t.mfa_enabled": mfaEnabled })),
   );
   const listOf = (search = sql`true`) => {
     return { table: sql`users`, columns, where: sql`${filters} AND ${search}`, visible: visibleTo(caller) };

@@ -35,7 +35,7 @@ afterAll(async () => {
 });
 
 const page = { page: 1, limit: 50, cursor: null, skipCount: false };
-const anybody = { partnerId: null, orgId: null, roleId: null, status: null, query: null };
+const anybody = { partnerId: null, orgId: null, roleId: null, status: null, mfaEnabled: null, query: null };
 const meta = { requestId: "r", clientAddress: null, userAgent: null, traceparent: null };
 
 /** The database as `caller` finds it, whomever the queries' own predicates believe in. */
