@@ -14,10 +14,11 @@ import { statusColumn } from "../../parts/status-column.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 import { factorState, lacksFactor } from "../../rules/factor-state.ts";
+import { FactorGap } from "./factor-gap.tsx";
 
 /** Accounts that are visible to the user. */
 export function Users() {
-  const [{ orgId }] = useFilters();
+  const [{ orgId, status, search, role }] = useFilters();
   const me = useMe();
   const chosenOrgId = me.orgId ?? orgId;
   const mayRead = useWhyNot(`GET ${policyPath}`) === null;
@@ -42,6 +43,7 @@ export function Users() {
           options: asOptions(["invited", "active", "disabled"]),
         },
       ]}
+      segments={status || search || role ? null : <FactorGap orgId={chosenOrgId} isRequired={isRequired} />}
       toneOf={(user) => (user.status === "invited" || lacksFactor(user) ? "warn" : "good")}
       actions={<OperationButton of={{ orgId }} operation={inviteUser} />}
       columns={[
@@ -69,10 +71,11 @@ export function Users() {
           id: "login",
           title: "Last sign-in",
           width: "7.5rem",
-          as: "end",
+          isMinor: true,
           cell: ({ lastLoginAt }) => <Time at={lastLoginAt} />,
         },
-        nextColumn(me, isRequired ? userOperations : [...userOperations, requireFactor], ({ name }) => name),
+        // Of one organization, the policy is that of all rows: it is offered above them.
+        nextColumn(me, chosenOrgId ? userOperations : [...userOperations, requireFactor], ({ name }) => name),
         {
           id: "actions",
           title: "Actions",
