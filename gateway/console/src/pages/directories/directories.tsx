@@ -6,6 +6,7 @@ import { actionsColumn, nextColumn, OperationButton } from "../../operations/ope
 import { review } from "../../operations/review.ts";
 import { causeColumn } from "../../parts/cause.tsx";
 import { toRecord } from "../../parts/links.ts";
+import { ListNote } from "../../parts/list-note.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
 import { useMe } from "../../parts/me.tsx";
 import { NameOf } from "../../parts/name-of.tsx";
@@ -14,6 +15,7 @@ import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
+import { refusedWords } from "../../rules/cycle-words.ts";
 import { directoryHealth, shownHealth } from "../../rules/health.ts";
 import type { Me } from "../../rules/why-not.ts";
 
@@ -32,6 +34,7 @@ export function Directories() {
         ? { choices: [{ name: "scope", label: "Whose", options: [["partner", "the partner's own"]] as const }] }
         : {})}
       everyMs={30_000}
+      segments={<ListNote>Who joins, changes or leaves in a directory does so here; its groups are roles.</ListNote>}
       toneOf={(directory) => shownHealth(directory).tone}
       actions={create}
       columns={columns(me, orgId, me.scope !== "organization" && !orgId)}
@@ -85,7 +88,7 @@ const columns = (me: Me, orgId: string | undefined, isEverywhere: boolean): Colu
     : []),
   {
     id: "cycle",
-    title: "Last cycle",
+    title: "Last request",
     width: "9rem",
     isMinor: true,
     cell: ({ lastCycle }) => <Time at={lastCycle?.lastAt ?? null} />,
@@ -93,13 +96,14 @@ const columns = (me: Me, orgId: string | undefined, isEverywhere: boolean): Colu
   {
     id: "refused",
     title: "Refused",
-    width: "7rem",
+    width: "10rem",
     isMinor: true,
-    cell: (directory) => (
-      <span className={shownHealth(directory).tone === "bad" ? "bad" : undefined}>
-        {directory.lastCycle?.refused.toLocaleString()}
-      </span>
-    ),
+    cell: (directory) =>
+      directory.lastCycle ? (
+        <span className={shownHealth(directory).tone === "bad" ? "bad" : "soft"}>
+          {refusedWords(directory.lastCycle)}
+        </span>
+      ) : null,
   },
   causeColumn((directory) => (shownHealth(directory).tone === "bad" ? (directory.health?.reason ?? null) : null)),
   nextColumn(me, [...directoryOperations, reviewOf(orgId)], (directory) => directory.name),

@@ -35,6 +35,7 @@ export function DirectoryFailure({ of: directory }: { of: BodyOf<"/api/v1/direct
         <span className="soft">
           {" "}
           Since <Instant at={lastCycle.startedAt} />.
+          {hasToken ? " Mend it in the directory, then send again from there." : ""}
         </span>
       ) : null}
     </Notice>

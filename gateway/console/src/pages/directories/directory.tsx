@@ -10,10 +10,11 @@ import { NameOf } from "../../parts/name-of.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
-import { RoleLink } from "../../parts/role-link.tsx";
+import { Sides } from "../../parts/sides.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
+import { cycleWords, refusedWords } from "../../rules/cycle-words.ts";
 import { directoryHealth } from "../../rules/health.ts";
 import { DirectoryFailure } from "./directory-failure.tsx";
 import { DirectoryRequests } from "./directory-requests.tsx";
@@ -48,17 +49,53 @@ export function DirectoryPage() {
         actions={<HeadOperations of={data} operations={directoryOperations} name={data.name} />}
       />
       {isFailing ? <DirectoryFailure of={data} /> : null}
-      {isFailing ? log : null}
-      <Connection of={data} />
-      <Mapping directory={data} />
-      <TryMapping id={id} />
-      {isFailing ? null : log}
+      <Sides
+        main={
+          <>
+            {isFailing ? log : null}
+            <Mapping directory={data} />
+            <TryMapping id={id} />
+            {isFailing ? null : log}
+          </>
+        }
+        side={
+          <>
+            {data.lastCycle ? <LastCycle of={data.lastCycle} id={id} /> : null}
+            <Connection of={data} />
+          </>
+        }
+      />
     </>
   );
 }
 
-/** What is entered at the directory, its tokens, and how its last cycle went. */
-function Connection({ of: { scimUrl, providerId, defaultRoleId, tokens, lastCycle } }: { of: Directory }) {
+type LastCycleProps = { of: NonNullable<Directory["lastCycle"]>; id: string };
+
+/** How the last run of requests went, and how many groups there are. */
+function LastCycle({ of: cycle, id }: LastCycleProps) {
+  const groups = useGet("/api/v1/directories/{id}/groups", { params: { path: { id }, query: { limit: "100" } } });
+  return (
+    <Section title="Last sync">
+      <Facts
+        of={[
+          ["When", <Instant key="at" at={cycle.lastAt} />],
+          ["People and groups", cycleWords(cycle)],
+          [
+            "Refused",
+            <span key="refused" className={cycle.refused > 0 ? "bad" : undefined}>
+              {refusedWords(cycle)}
+            </span>,
+          ],
+          ["Groups so far", groups.data?.pagination.total?.toLocaleString()],
+        ]}
+        isBrief
+      />
+    </Section>
+  );
+}
+
+/** What is entered at the directory, and its tokens. */
+function Connection({ of: { scimUrl, providerId, tokens } }: { of: Directory }) {
   return (
     <Section title="Connection">
       <Facts
@@ -72,19 +109,8 @@ function Connection({ of: { scimUrl, providerId, defaultRoleId, tokens, lastCycl
               </Link>
             ) : null,
           ],
-          ["Default role", defaultRoleId ? <RoleLink key="role" id={defaultRoleId} /> : "No role"],
-          ...(lastCycle
-            ? [
-                ["Last cycle", <Instant key="cycle" at={lastCycle.startedAt} />] as const,
-                [
-                  "Result",
-                  `${lastCycle.created.toLocaleString()} created, ${lastCycle.changed.toLocaleString()} changed, ${lastCycle.deleted.toLocaleString()} deleted, ${lastCycle.refused.toLocaleString()} of ${lastCycle.requests.toLocaleString()} requests refused`,
-                ] as const,
-              ]
-            : []),
         ]}
         isBrief
-        isWide
       />
       {tokens.length > 0 ? (
         <PlainTable columns={["Token begins with", "Created", "Ends"]}>

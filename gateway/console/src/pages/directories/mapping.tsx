@@ -5,6 +5,7 @@ import { useAssignableRoles } from "../../api/use-assignable-roles.ts";
 import { Section } from "../../parts/facts.tsx";
 import forms from "../../parts/field.module.css";
 import { useWhyNot } from "../../parts/me.tsx";
+import { RoleLink } from "../../parts/role-link.tsx";
 import { toast } from "../../parts/said.ts";
 import { SaveRow } from "../../parts/save-row.tsx";
 import { FailureState, Loading } from "../../parts/states.tsx";
@@ -12,7 +13,7 @@ import { useWrite } from "../../parts/use-write.ts";
 import { MappingRow, type RowDraft } from "./mapping-row.tsx";
 
 const path = "/api/v1/directories/{id}/mappings";
-type Directory = Pick<BodyOf<"/api/v1/directories/{id}">, "id" | "orgId">;
+type Directory = Pick<BodyOf<"/api/v1/directories/{id}">, "id" | "orgId" | "defaultRoleId">;
 type Saved = BodyOf<typeof path>["data"];
 
 /** Which groups are which roles: the first row that matches a person decides. */
@@ -43,7 +44,7 @@ const newRow = (groupId: string | null, roleId: string): RowDraft => ({
   isInert: false,
 });
 
-function MappingForm({ directory: { id, orgId }, saved }: { directory: Directory; saved: Saved }) {
+function MappingForm({ directory: { id, orgId, defaultRoleId }, saved }: { directory: Directory; saved: Saved }) {
   const why = useWhyNot(`PUT ${path}`);
   const write = useWrite();
   const forget = useForget();
@@ -90,7 +91,8 @@ function MappingForm({ directory: { id, orgId }, saved }: { directory: Directory
       }
     >
       <p className="soft">
-        The first row that matches a person decides the role.
+        Groups of the directory give roles here. The first row that matches a person decides; whoever matches none has{" "}
+        {defaultRoleId ? <RoleLink id={defaultRoleId} /> : "no access"}.
         {groups.data && groupList.length === 0 ? " The directory has sent no group yet." : ""}
       </p>
       {write.failure ? <FailureState failure={write.failure} /> : null}
@@ -109,9 +111,6 @@ function MappingForm({ directory: { id, orgId }, saved }: { directory: Directory
             raise={at > 0 ? () => raise(at) : undefined}
           />
         ))}
-        {rows.length === 0 ? (
-          <p className="soft">Without a row everybody has the default role; without that, no access.</p>
-        ) : null}
         <SaveRow why={why} write={write} isChanged={JSON.stringify(rows) !== JSON.stringify(saved.map(draftOf))} />
       </form>
     </Section>
