@@ -1,25 +1,27 @@
-import { ChevronDown, ChevronRight } from "lucide-react";
+import { ChevronDown, ChevronRight, Link2, Terminal } from "lucide-react";
 import { useState } from "react";
 import { type BodyOf, useGet } from "../../api/queries.ts";
 import { Facts, Json, Section } from "../../parts/facts.tsx";
 import { CopyButton } from "../../parts/list-head.tsx";
 import { LongCode } from "../../parts/long-text.tsx";
+import { NameOf } from "../../parts/name-of.tsx";
 import { Neighbours } from "../../parts/neighbours.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import plain from "../../parts/plain-table.module.css";
 import { PlainTable } from "../../parts/plain-table.tsx";
+import { Sides } from "../../parts/sides.tsx";
 import { FailureState, Loading } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
-import { ExactInstant, Instant } from "../../parts/time.tsx";
+import { ExactInstant } from "../../parts/time.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
-import { rowTitle } from "../../rules/action-words.ts";
+import { rowTitle, words } from "../../rules/action-words.ts";
+import { sidesOf } from "../../rules/changed-fields.ts";
 import { changesOf } from "../../rules/changes.ts";
 import { claimedActorIn } from "../../rules/claimed-actor.ts";
 import { curlOf } from "../../rules/curl.ts";
-import { SealState } from "./last-verified.tsx";
+import { reasonSentence } from "../../rules/reason-sentences.ts";
+import { namedTypes, recordedFacts, rowSentence } from "../../rules/row-sentence.ts";
 import { Verification } from "./verification.tsx";
-
-type Details = { before?: Record<string, unknown>; after?: Record<string, unknown> };
 
 /** One audit row: who, what, from where, what changed, and its position in the chain. */
 export function AuditRow() {
@@ -35,68 +37,94 @@ export function AuditRow() {
   }
   if (!row.data) return <Loading what="Loading the row" />;
   const { data } = row;
-  const details = data.details as Details & { changes?: Details };
-  const { before, after } = details.changes ?? details;
+  const { before, after } = sidesOf(data.details);
   const changes = changesOf(before ?? {}, after ?? {});
-  const claimedActor = claimedActorIn(data.details);
   const text = (value: unknown) =>
     value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value);
+  const isNew = Object.keys(before ?? {}).length === 0;
+  const facts = recordedFacts(data.details);
   return (
     <>
       <PageTitle
         title={rowTitle(data)}
-        status={
-          <>
-            <Status of={data.result} {...(data.result === "success" ? { tone: "off" } : {})} />{" "}
-            {data.orgId ? <SealState orgId={data.orgId} /> : null}
-          </>
-        }
-        sub={<By of={data} />}
+        status={data.result === "success" ? undefined : <Status of={data.result} />}
+        sub={<Said of={data} />}
         actions={<Neighbours id={id} words={["Newer entry", "Older entry"]} />}
       />
-      {changes.length > 0 ? (
-        <Section title="What changed">
-          <PlainTable columns={["Field", "Before", "After"]}>
-            {changes.map((change) => (
-              <tr key={change.field}>
-                <th scope="row">{change.field}</th>
-                <td className={plain.message}>{text(change.before)}</td>
-                <td className={plain.message}>{text(change.after)}</td>
-              </tr>
-            ))}
-          </PlainTable>
-        </Section>
-      ) : null}
-      <Section
-        title="What happened"
-        action={
-          <div>
-            <CopyButton what="link" text={() => location.href} />{" "}
-            <CopyButton what="as curl" text={() => curlOf(location.origin, `/api/v1/audit-logs/logs/${id}`, {})} />
-          </div>
+      <Sides
+        main={
+          <>
+            {changes.length > 0 ? (
+              <Section title={isNew ? "What it began with" : "What changed"}>
+                <PlainTable columns={isNew ? ["Field", "Value"] : ["Field", "Before", "After"]}>
+                  {changes.map((change) => (
+                    <tr key={change.field}>
+                      <th scope="row">{change.field}</th>
+                      {isNew ? null : <td className={plain.message}>{text(change.before)}</td>}
+                      <td className={plain.message}>{text(change.after)}</td>
+                    </tr>
+                  ))}
+                </PlainTable>
+              </Section>
+            ) : null}
+            {facts.length > 0 ? (
+              <Section title="What was recorded">
+                <Facts of={facts} />
+              </Section>
+            ) : null}
+            <Raw details={data.details} />
+          </>
         }
-      >
-        <Facts
-          of={[
-            ["Action", <code key="action">{data.action}</code>],
-            ["Actor", data.user.email ?? data.user.name ?? data.actorType],
-            ["Kind of actor", data.actorType],
-            ...(claimedActor === null ? [] : ([["Claimed actor", claimedActor]] as const)),
-            ["Time", <ExactInstant key="time" at={data.timestamp} />],
-            ["Resource", `${data.resource.type} ${data.resource.name ?? data.resource.id ?? ""}`],
-            ["Category", data.category],
-            ["Address", data.ipAddress],
-            ["Client", data.userAgent],
-            ["Error", data.errorMessage],
-          ]}
-          isBrief
-        />
-      </Section>
-      <Seal of={data} />
-      <Raw details={data.details} />
+        side={
+          <>
+            <WhoAndWhere of={data} />
+            <Seal of={data} />
+          </>
+        }
+      />
     </>
   );
 }
+
+/** Who did it, from where, and what the API calls it. */
+function WhoAndWhere({ of: data }: { of: BodyOf<"/api/v1/audit-logs/logs/{id}"> }) {
+  const claimedActor = claimedActorIn(data.details);
+  return (
+    <Section title="Who and where" action={<Copies id={data.id} />}>
+      <Facts
+        of={[
+          ["Actor", data.user.email ?? data.user.name ?? data.actorType],
+          ["Kind of actor", data.actorType],
+          ...(claimedActor === null ? [] : ([["Claimed actor", claimedActor]] as const)),
+          ["Address", data.ipAddress],
+          ["Client", data.userAgent],
+          [
+            "Resource",
+            <span key="resource">
+              {words(data.resource.type)} {data.resource.name ?? nameOf(data) ?? data.resource.id}
+            </span>,
+          ],
+          ["Action", <code key="action">{data.action}</code>],
+          ["Category", data.category],
+          ["Error", data.errorMessage && reasonSentence(data.errorMessage)],
+        ]}
+        isBrief
+      />
+    </Section>
+  );
+}
+
+const Copies = ({ id }: { id: string }) => (
+  <div>
+    <CopyButton what="link" text={() => location.href} isSmall icon={<Link2 size={15} aria-hidden />} />
+    <CopyButton
+      what="as curl"
+      text={() => curlOf(location.origin, `/api/v1/audit-logs/logs/${id}`, {})}
+      isSmall
+      icon={<Terminal size={15} aria-hidden />}
+    />
+  </div>
+);
 
 /** What the row holds besides its fields, as it was recorded. */
 function Raw({ details }: { details: unknown }) {
@@ -137,9 +165,18 @@ function Seal({ of: row }: { of: BodyOf<"/api/v1/audit-logs/logs/{id}"> }) {
   );
 }
 
-/** Who did it, and when. */
-const By = ({ of: { user, actorType, timestamp } }: { of: BodyOf<"/api/v1/audit-logs/logs/{id}"> }) => (
-  <span>
-    {user.name ?? user.email ?? actorType} · <Instant at={timestamp} />
-  </span>
-);
+/** The name of a resource that the row has by its id alone. */
+const nameOf = ({ resource: { id, type } }: BodyOf<"/api/v1/audit-logs/logs/{id}">) =>
+  id && namedTypes.includes(type) ? <NameOf id={id} /> : null;
+
+/** Who did what to what, when, and from where. */
+function Said({ of: row }: { of: BodyOf<"/api/v1/audit-logs/logs/{id}"> }) {
+  const { who, did, name } = rowSentence(row);
+  const what = name ?? nameOf(row);
+  return (
+    <span>
+      <b>{who}</b> {did} {what ? <b>{what}</b> : null} · <ExactInstant at={row.timestamp} />
+      {row.ipAddress ? ` · from ${row.ipAddress}` : null}
+    </span>
+  );
+}

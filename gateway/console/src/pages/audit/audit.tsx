@@ -19,9 +19,11 @@ import { useZone, zoneName } from "../../parts/zone.ts";
 import { isByUser, words } from "../../rules/action-words.ts";
 import { alertQueryOf } from "../../rules/alert-body.ts";
 import { categories, results } from "../../rules/audit-filters.ts";
+import { rowInShort } from "../../rules/changed-fields.ts";
 import { claimedActorIn } from "../../rules/claimed-actor.ts";
 import { dayHeading } from "../../rules/day-heading.ts";
 import { filtersOfShown, foldedRows, nothing, rowChoices, shownRows } from "../../rules/machine-actions.ts";
+import { namedTypes } from "../../rules/row-sentence.ts";
 import { sensitiveMark } from "../../rules/sensitive-actions.ts";
 
 /** Filters that list, search and export know; the text is one of the search alone. */
@@ -124,6 +126,7 @@ function columns({
       id: "action",
       title: "Action",
       exported: ["action", "result"],
+      width: "20rem",
       cell: (row) => (
         <Marked by={markOf(row)}>
           <Link {...toRecord("/audit/$id", { id: row.id }, { orgId })}>
@@ -136,7 +139,7 @@ function columns({
       id: "actor",
       title: "Actor",
       exported: ["actorEmail", "actorName", "actorType"],
-      width: "12rem",
+      width: "9rem",
       cell: ({ user, actorType, details }) => {
         const claimed = claimedActorIn(details);
         const name = user.name ?? user.email ?? (actorType === "agent" ? <NameOf id={user.id} /> : actorType);
@@ -164,20 +167,37 @@ function columns({
       id: "resource",
       title: "Resource",
       exported: ["resourceType", "resourceName"],
-      width: "19rem",
+      width: "11rem",
       as: "note",
       cell: (row) => <Resource of={row} orgId={orgId} />,
+    },
+    {
+      id: "details",
+      title: "Details",
+      as: "note",
+      isUsual: (row) => rowInShort(row) === "",
+      cell: inShort,
     },
     {
       id: "time",
       title: "Time",
       exported: ["timestamp"],
-      width: "11rem",
+      width: "8rem",
       isEnd: true,
       as: "end",
       cell: ({ timestamp }) => <Instant at={timestamp} />,
     },
   ];
+}
+
+/** What changed, or why. */
+function inShort(row: AuditRow) {
+  const words = rowInShort(row);
+  return words ? (
+    <span className="soft" data-tip={words}>
+      {words}
+    </span>
+  ) : null;
 }
 
 /** What an auditor looks for; nothing on what went as it should and every day, so that the rest stands out. */
@@ -187,9 +207,6 @@ function markOf(row: AuditRow) {
   return mark === null ? null : <Status of="sensitive" as={mark} tone="off" />;
 }
 
-/** Records of which the name is found by their id. */
-const named: readonly string[] = ["device", "device_group", "site", "organization", "partner", "user"];
-
 /** What a row is about; of a bulk job, its devices. */
 function Resource({ of: { resource, action }, orgId }: { of: AuditRow; orgId: string | undefined }) {
   const { type, name, id } = resource;
@@ -197,5 +214,5 @@ function Resource({ of: { resource, action }, orgId }: { of: AuditRow; orgId: st
     return <Link {...to("/audit", { orgId, target: id })}>Each of its devices</Link>;
   }
   // The title says what kind of record it is.
-  return name ?? (id && named.includes(type) ? <NameOf id={id} /> : <span className="soft">{words(type)}</span>);
+  return name ?? (id && namedTypes.includes(type) ? <NameOf id={id} /> : <span className="soft">{words(type)}</span>);
 }

@@ -12,7 +12,7 @@ export function SealState({ orgId }: { orgId: string }) {
   const { data } = useGet("/api/v1/audit-logs/verify", newest(orgId));
   if (!data) return null;
   const last = data.data[0];
-  if (!last?.finishedAt) return <Status of="not verified" tone="warn" />;
+  if (!last?.finishedAt) return <Status of="not verified" tone="off" />;
   const isSound = !last.verdicts.some(isProblem);
   return <Status of={isSound ? "verified" : "not as sealed"} tone={isSound ? "good" : "bad"} />;
 }

@@ -49,7 +49,7 @@ export const Waves = ({ waves, rollout, expectedEnd }: WavesProps) => (
     {inFlightWords(rollout) ? (
       <p className="soft">
         {inFlightWords(rollout)}
-        {expectedEnd ? (
+        {expectedEnd && new Date(expectedEnd).getTime() > Date.now() ? (
           <>
             {" "}
             The present ones end <Time at={expectedEnd} />.

@@ -50,7 +50,7 @@ export function RolloutPage() {
         status={<RolloutStatus of={rollout} />}
         sub={
           <span>
-            <b className={`${styles.done} number`}>{doneWords(rollout, waves)}</b> · {shareWords(rollout)} · started{" "}
+            <b className="number">{doneWords(rollout, waves)}</b> · {shareWords(rollout)} · started{" "}
             <Time at={rollout.createdAt} />
           </span>
         }

@@ -1,0 +1,33 @@
+import { actionWords } from "./action-words.ts";
+import { withInstants } from "./api-sentence.ts";
+import { reasonSentence } from "./reason-sentences.ts";
+
+type Row = Parameters<typeof actionWords>[0] & {
+  actorType: string;
+  user: { name: string | null; email: string | null };
+};
+
+/** Records of which the name is found by their id. */
+export const namedTypes: readonly string[] = ["device", "device_group", "site", "organization", "partner", "user"];
+
+/** Who did what to what, as the parts of a sentence; what happened by itself stands after whose it is. */
+export function rowSentence(row: Row): { who: string; did: string; name: string | null } {
+  const { did, kind, name } = actionWords(row);
+  const who = row.user.name ?? row.user.email ?? row.actorType;
+  const isBySomebody = kind !== "" || /^(?:tried|failed|signed) /.test(did);
+  if (!isBySomebody) return { who: `${who}:`, did, name };
+  const what = kind.replaceAll(/\ban? /g, "");
+  return { who, did: what === "" || /^\d/.test(what) ? `${did} ${what}`.trimEnd() : `${did} the ${what}`, name };
+}
+
+/** What a row recorded besides changes, as names and values; nothing of lists and records, which its JSON has. */
+export function recordedFacts(details: Readonly<Record<string, unknown>>): [name: string, value: string][] {
+  return Object.entries(details).flatMap(([name, value]): [string, string][] => {
+    const isPlain = typeof value === "string" || typeof value === "number" || typeof value === "boolean";
+    if (!isPlain || name === "rawActorId") return [];
+    const words = name.replaceAll(/[A-Z_]/g, (letter) => ` ${letter === "_" ? "" : letter.toLowerCase()}`);
+    const text =
+      name === "reason" ? withInstants(reasonSentence(String(value)), (at) => at.toISOString()) : String(value);
+    return [[words.charAt(0).toUpperCase() + words.slice(1), text]];
+  });
+}
