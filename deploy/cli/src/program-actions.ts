@@ -31,7 +31,7 @@ export function addActions(program: Command, io: Io): void {
         .slice(0, -2)
         .flat()
         .filter((each): each is string => typeof each === "string");
-      return runAction(io, action, args, all<ActionOptions>(params.at(-1) as Command));
+      return runAction(io, action, args, all<ActionOptions>(command));
     });
   }
 }

@@ -22,6 +22,7 @@ export function addRecords(parent: Command, io: Io) {
     .argument("[id-or-filters...]", "an id, or filters such as status=offline; times also as 30m, 12h or 7d ago")
     .addOption(organization())
     .option("--of <id>", "the record that the rows belong to, such as the webhook of deliveries")
+    .option("--view <name>", "the filters of a saved view, by its name or id; others add to them")
     .option("--limit <n>", "rows at most", "50")
     .option("--all", "every row")
     .option("--csv", "rows as CSV, with a heading")

@@ -6,11 +6,11 @@ import { exits, Failure, wrongUsage } from "../failure.ts";
 import { idAndFilters, isObject, type JsonObject } from "../fields.ts";
 import type { Io } from "../io.ts";
 import { recordText, tableWriter } from "../table.ts";
-import { type BodyOptions, bodyFrom, call, isConfirmed } from "./records.ts";
-
-type Method = Parameters<typeof call>[1];
+import { type BodyOptions, bodyFrom, call, isConfirmed, methodOf } from "./records.ts";
 
 export type ActionOptions = BodyOptions & { org?: string };
+
+const isWriting = (operation: string): operation is Operation => !operation.startsWith("GET ");
 
 /** Whether the operation takes a body: then its arguments are fields, otherwise filters. */
 export const takesFields = ({ operation }: Action) => Object.hasOwn(fieldsOfBodies, operation);
@@ -18,19 +18,21 @@ export const takesFields = ({ operation }: Action) => Object.hasOwn(fieldsOfBodi
 /** Calls the operation of an action; at a terminal it prompts before what destroys something, unless `--yes`. */
 export async function runAction(io: Io, action: Action, args: readonly string[], options: ActionOptions) {
   const names = idsOf(action);
-  const [method = "", path = ""] = action.operation.split(" ");
+  const { operation } = action;
+  const [, path = ""] = operation.split(" ");
   const ids = Object.fromEntries(names.map((name, index) => [name, args[index] ?? ""]));
   const rest = args.slice(names.length);
   const { id, filters } = takesFields(action) ? { id: null, filters: {} } : idAndFilters(rest, action.filters);
   if (id !== null) throw wrongUsage(`"${id}" is no filter: NAME=VALUE`);
   const query = { ...(options.org === undefined ? {} : { orgId: options.org }), ...filters };
-  const body = takesFields(action) ? { body: await bodyFrom(io, action.operation as Operation, rest, options) } : {};
+  const hasBody = takesFields(action) && isWriting(operation);
+  const body = hasBody ? { body: await bodyFrom(io, operation, rest, options) } : {};
   const { muster } = connect(io, options);
-  if (io.stdin.isTTY === true && !options.yes && access[action.operation]?.effects?.includes("destroys")) {
+  if (io.stdin.isTTY === true && !options.yes && access[operation]?.effects?.includes("destroys")) {
     const isWanted = await isConfirmed(io, `${action.words} ${args.slice(0, names.length).join(" ")}? (yes)`);
     if (!isWanted) throw new Failure(exits.failed, "nothing was changed");
   }
-  const reply = await call(muster, method as Method, path, { params: { path: ids, query }, ...body });
+  const reply = await call(muster, methodOf(operation), path, { params: { path: ids, query }, ...body });
   io.stdout.write(options.json ? `${JSON.stringify(reply, null, 2)}\n` : textOf(reply));
 }
 

@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, expect, it } from "@jest/globals";
 import { recordingApi } from "../testing/recording-api.ts";
 
-const field = <T>(value: T) => ({ value, effective: value, source: "organization", lockedBy: null });
+const field = <T>(value: T) => ({
+  value,
+  effective: value,
+  source: "organization",
+  lockedBy: null as string | null,
+});
 /** Settings of an organization that is pinned, goes back, and has a window. */
 const settings = {
   fields: {
@@ -55,4 +60,13 @@ it.each<[string, string[], object]>([
 it("a policy without an organization is that of the caller's own", async () => {
   await api.muster("releases", "policy", "manual");
   expect(api.calls.at(-1)).toMatchObject({ method: "PUT", path: "/api/v1/orgs/organizations/own-id/agent-updates" });
+});
+
+it("a field that the partner locks is said to have no effect", async () => {
+  settings.fields.updatePolicy = { ...field("manual"), effective: "automatic", source: "partner", lockedBy: "partner" };
+  const { stdout, stderr } = await api.muster("releases", "policy", "manual", "--org", "some-id");
+  expect(stdout).toMatch(/^updatePolicy +manual +automatic +partner$/m);
+  expect(stderr).toContain(
+    "The partner has set updatePolicy: the organization's own counts once the partner unsets it.",
+  );
 });

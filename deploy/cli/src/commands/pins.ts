@@ -3,6 +3,7 @@ import type { components } from "@muster/client";
 import { connect } from "../connection.ts";
 import { done, wrongUsage } from "../failure.ts";
 import type { Globals, Io } from "../io.ts";
+import { tableWriter } from "../table.ts";
 import { show } from "./records.ts";
 
 const pinned = ["agent", "watchdog"] as const;
@@ -53,5 +54,21 @@ async function change(io: Io, options: Owner, of: (now: Settings) => object): Pr
     windowEnd: fields.windowEnd.value,
     ...of(now),
   };
-  show(io, options, await done(id ? muster.PUT(ofOrganization, { params, body }) : muster.PUT(ofPartner, { body })));
+  showSettings(
+    io,
+    options,
+    await done(id ? muster.PUT(ofOrganization, { params, body }) : muster.PUT(ofPartner, { body })),
+  );
+}
+
+/** Each field with what is in force and who decided it; one that the partner locks is named once more. */
+function showSettings(io: Io, options: Globals, { fields, ...others }: Settings): void {
+  if (options.json) return void show(io, options, { fields, ...others });
+  const rows = Object.entries(fields).map(([field, of]) => ({ field, ...of }));
+  io.stdout.write(`${tableWriter(["field", "value", "effective", "source"])(rows)}\n`);
+  show(io, options, others);
+  const locked = rows.filter(({ value, lockedBy }) => value !== null && lockedBy !== null);
+  if (locked.length === 0) return;
+  const names = locked.map(({ field }) => field).join(", ");
+  io.stderr.write(`The partner has set ${names}: the organization's own counts once the partner unsets it.\n`);
 }

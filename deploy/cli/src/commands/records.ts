@@ -11,8 +11,14 @@ import { messageOf } from "../message-of.ts";
 import { promptOf } from "../prompt.ts";
 import { type Resource, resourceOf } from "../resources.ts";
 import { recordText, tableWriter } from "../table.ts";
+import { queryOfView } from "./saved-views.ts";
 
-type Method = "GET" | "POST" | "PATCH" | "DELETE";
+const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
+type Method = (typeof methods)[number];
+/** The method of an operation such as `GET /api/v1/devices`. */
+export const methodOf = (operation: string): Method =>
+  methods.find((each) => operation.startsWith(`${each} `)) ?? "GET";
+
 type Call = (path: string, init: object) => Promise<{ data?: JsonObject; error?: ApiError; response: Response }>;
 /** The table of resources was checked when it was compiled: here a path is a text. */
 export const replyOf = (muster: MusterClient, method: Method, path: string, init: object) =>
@@ -28,6 +34,7 @@ export type GetOptions = Globals & {
   all?: boolean;
   columns?: string;
   csv?: boolean;
+  view?: string;
 };
 
 /** One record, or the rows of a list as they come. */
@@ -37,10 +44,13 @@ export async function get(io: Io, typed: string, args: readonly string[], option
   const { muster } = connect(io, options);
   if (id !== null) {
     resourceOf(typed, "get");
-    if (Object.keys(filters).length > 0 || options.org || options.of) throw wrongUsage("an id takes no filters");
+    if (Object.keys(filters).length > 0 || options.org || options.of || options.view) {
+      throw wrongUsage("an id takes no filters");
+    }
     return show(io, options, await call(muster, "GET", `${resource.path}/{id}`, { params: { path: { id } } }));
   }
-  const query = { ...(options.org ? withOrg(resource, options.org) : {}), ...filters };
+  const view = options.view === undefined ? {} : await queryOfView(muster, resource.name, options.view);
+  const query = { ...view, ...(options.org ? withOrg(resource, options.org) : {}), ...filters };
   const rows = rowsOf(muster, resource, { query, of: options.of, limit: limitOf(options) });
   const columns = options.columns?.split(",") ?? resource.columns;
   if (options.json) await showJson(io, rows);
