@@ -197,6 +197,9 @@ def verify(folder, key, deployment):
 
 
 def main(folder, key, deployment=None):
+    if not Path(folder).is_dir():
+        print(f"NOT OK: {folder} is no folder: an export in parts is one (muster audit export --parts FOLDER)")
+        return 1
     try:
         rows, parts, checkpoints = verify(Path(folder), Key(key), deployment)
     except (Refused, OSError, EOFError, ValueError, KeyError) as error:

@@ -217,6 +217,7 @@ describe("an export in parts", () => {
       writeTo(into, await filesOf(await exported(chainId, filter)));
       const { status, stdout } = python(into);
       expect([status, stdout]).toEqual([0, expect.stringMatching(/^OK: (120|12) rows in 1 parts, 1 checkpoints/)]);
+      expect(python(join(into, "manifest.jsonl.gz")).stdout).toContain("is no folder: an export in parts is one");
     }
   });
 });
