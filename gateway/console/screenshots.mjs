@@ -89,6 +89,7 @@ const pages = [
   [`/settings/sign-in${orgQuery}`],
   ["/settings/partner"],
   ["/settings/branding"],
+  [`/settings/organization${orgQuery}`],
   ["/operations"],
   ["/releases", "Publish …"],
   ["/releases/rollouts"],

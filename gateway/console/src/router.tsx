@@ -84,6 +84,7 @@ const routeTree = root.addChildren([
   page("/settings/sign-in", () => import("./pages/settings/sign-in-policy.tsx"), "SignInPolicy"),
   page("/settings/partner", () => import("./pages/settings/own-partner.tsx"), "OwnPartner"),
   page("/settings/branding", () => import("./pages/settings/branding.tsx"), "Branding"),
+  page("/settings/organization", () => import("./pages/settings/own-organization.tsx"), "OwnOrganization"),
   page("/operations", () => import("./pages/operations/operations.tsx"), "Operations"),
   page("/activate", () => import("./pages/activate/activate.tsx"), "Activate"),
   page("/profile", () => import("./pages/profile/profile.tsx"), "Profile"),

@@ -60,6 +60,15 @@ export const pageOperations: readonly Operation<Chosen>[] = [
     forgets: [],
   },
   {
+    id: "own-organization.updates",
+    verb: "Change agent updates of the organization",
+    alsoCalled: ["Hold updates", "Pause updates"],
+    needs: "PUT /api/v1/orgs/organizations/{id}/agent-updates",
+    icon: ClockArrowUp,
+    leads: ({ orgId }) => to("/settings/organization", { orgId }),
+    forgets: [],
+  },
+  {
     id: "sign-in-policy.change",
     verb: "Require a second factor",
     alsoCalled: ["Sign-in policy", "Enforce MFA"],

@@ -36,6 +36,7 @@ type ListFilters = {
   "/settings/sign-in": Org;
   "/settings/partner": Org;
   "/settings/branding": Org;
+  "/settings/organization": Org;
   "/operations": Org;
   "/profile": Org;
   "/activate": Org;

@@ -52,6 +52,11 @@ export const sections = {
   settings: [
     { to: "/settings/partner", title: "Partner", needs: "GET /api/v1/orgs/partners/me" },
     { to: "/settings/branding", title: "Branding", needs: "GET /api/v1/partners/me/login-branding" },
+    {
+      to: "/settings/organization",
+      title: "Organization",
+      needs: "GET /api/v1/orgs/organizations/{id}/agent-updates",
+    },
   ],
   operations: [{ to: "/operations", title: "Operations", needs: "GET /api/v1/platform/status" }],
 } as const satisfies Record<string, readonly [Tab, ...Tab[]]>;

@@ -1,5 +1,6 @@
 import {
   Boxes,
+  Building2,
   FileChartColumn,
   Globe,
   Handshake,
@@ -39,6 +40,7 @@ const icons: Partial<Record<ListPagePath, LucideIcon>> = {
   "/settings/domains": Globe,
   "/settings/sign-in": ShieldCheck,
   "/settings/branding": Palette,
+  "/settings/organization": Building2,
 };
 
 /** The picture of a page: its own, else that of its entry. */

@@ -84,6 +84,7 @@ const routes = {
     "/groups",
     "/sites",
     "/sites/$id",
+    "/settings/organization",
   ],
   trust: [
     "/audit",

@@ -39,6 +39,25 @@ inChromium("policies, replays and rarer operations in the console", (visit) => {
     await page.getByText("30 days").waitFor();
   });
 
+  visit("an organization's administrator holds its updates, and sees what its agents may log", async (visitor) => {
+    const { cluster, page } = visitor;
+    const { orgId, admin } = await tenantWithAdmins(cluster);
+    await visitor.signIn(admin, "/devices", admin.recoveryCodes[0]);
+    await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Organization" }).click();
+    await page.getByRole("heading", { level: 1, name: "Organization" }).waitFor();
+    await page
+      .getByText(/^0 of [\d,]+ a day$/)
+      .first()
+      .waitFor();
+    await visitor.expectAccessibleAtBothWidths();
+    await page.getByRole("button", { name: "Change updates …" }).click();
+    await page.getByRole("dialog").getByLabel("Policy").selectOption("manual");
+    await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
+    await page.getByText("manual, by the organization").waitFor();
+    const { body } = await admin.api.call("GET", `/orgs/organizations/${orgId}/agent-updates`);
+    expect(body.fields).toMatchObject({ updatePolicy: { value: "manual" } });
+  });
+
   visit(
     "a required second factor lets who has none only enroll one; the recovery codes stay on screen",
     async (visitor) => {

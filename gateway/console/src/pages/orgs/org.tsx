@@ -6,6 +6,8 @@ import { Facts, Json, Section } from "../../parts/facts.tsx";
 import { Fleet } from "../../parts/fleet.tsx";
 import { LongCode } from "../../parts/long-text.tsx";
 import { useMe, useWhyNot } from "../../parts/me.tsx";
+import { OrganizationLogs } from "../../parts/organization-logs.tsx";
+import { OrganizationUpdates } from "../../parts/organization-updates.tsx";
 import { OutageNote } from "../../parts/outage-note.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
@@ -13,7 +15,6 @@ import { Sides } from "../../parts/sides.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
 import { OrganizationSites } from "./org-sites.tsx";
-import { OrganizationUpdates } from "./org-updates.tsx";
 
 /** One organization: a customer with all that is theirs. */
 export function OrganizationPage() {
@@ -75,6 +76,7 @@ export function OrganizationPage() {
           </Section>
         ))}
       <OrganizationUpdates id={id} />
+      <OrganizationLogs id={id} />
     </>
   );
 }

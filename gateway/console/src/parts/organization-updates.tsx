@@ -1,9 +1,9 @@
-import { api } from "../../api/api.ts";
-import { dataOf, useForget, useGet } from "../../api/queries.ts";
-import { AgentUpdates } from "../../parts/agent-updates.tsx";
-import { useWhyNot } from "../../parts/me.tsx";
-import { toast } from "../../parts/said.ts";
-import { FailureState, Loading } from "../../parts/states.tsx";
+import { api } from "../api/api.ts";
+import { dataOf, useForget, useGet } from "../api/queries.ts";
+import { AgentUpdates } from "./agent-updates.tsx";
+import { useWhyNot } from "./me.tsx";
+import { toast } from "./said.ts";
+import { FailureState, Loading } from "./states.tsx";
 
 const path = "/api/v1/orgs/organizations/{id}/agent-updates";
 

@@ -1,0 +1,33 @@
+import { type BodyOf, useGet } from "../api/queries.ts";
+import { Facts, Section } from "./facts.tsx";
+import { FailureState, Loading } from "./states.tsx";
+
+const path = "/api/v1/orgs/organizations/{id}/log-limits";
+
+/** How many log rows an organization's agents may send a day, what they sent, and how long their logs are kept. */
+export function OrganizationLogs({ id }: { id: string }) {
+  const limits = useGet(path, { params: { path: { id } } });
+  if (limits.error) return <FailureState failure={limits.error.failure} onRetry={() => void limits.refetch()} />;
+  if (!limits.data) return <Loading what="Loading the limits of logs" />;
+  const { effective, today } = limits.data;
+  return (
+    <Section title="Logs">
+      <Facts
+        of={[
+          ["Rows today", ofQuota(today.rows, effective.rowsPerDay)],
+          ["Bytes today", ofQuota(today.bytes, effective.bytesPerDay)],
+          ["Refused today", today.refusedRequests === 0 ? "none" : requestsText(today)],
+          ["Agents' logs are kept", `${effective.agentLogDays.toLocaleString()} days`],
+          ["Event logs are kept", `${effective.eventLogDays.toLocaleString()} days`],
+        ]}
+      />
+      <p className="soft">The platform's administrators set quota and retention.</p>
+    </Section>
+  );
+}
+
+const ofQuota = (count: number, most: number | null) =>
+  `${count.toLocaleString()} of ${most === null ? "any number" : `${most.toLocaleString()} a day`}`;
+
+const requestsText = ({ refusedRequests }: BodyOf<typeof path>["today"]) =>
+  `${refusedRequests.toLocaleString()} ${refusedRequests === 1 ? "request" : "requests"}: agents keep their rows and try again`;
