@@ -81,6 +81,22 @@ describe("events are taken although deliveries age", () => {
     expect(await lateness()).toBeLessThan(10);
   });
 
+  it("behind the first one of an ordered webhook, which waits for its retry", async () => {
+    const { orgId, webhook, publish, age } = await tenant({ ordered: true });
+    await dispatcher.match([eventMessage(orgId), eventMessage(orgId)]);
+    await age(10);
+    await checkTwice();
+    expect(toAppError(await publish().catch((error: unknown) => error))).toMatchObject({ code: "overloaded" });
+    await dispatcher.change(
+      `UPDATE webhook_queue SET is_retry = true, attempt = 1, due_at = now() + interval '1 h' WHERE delivery_id =
+         (SELECT delivery_id FROM webhook_queue WHERE webhook_id = $1 ORDER BY due_at LIMIT 1)`,
+      [webhook.id],
+    );
+    await checkTwice();
+    expect(await outcome(publish())).toBe("ok");
+    expect(await lateness()).toBeLessThan(10);
+  });
+
   it("for a slot of their host, over all organizations", async () => {
     const [hanging, others] = [await tenant(), await tenant()];
     for (const { publish } of [hanging, others]) await publish();

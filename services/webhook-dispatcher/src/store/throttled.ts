@@ -52,6 +52,7 @@ export async function queueAge(tx: Tx, concurrency: Concurrency): Promise<{ rows
 
 /**
  * `sendable`: the webhooks to which a sender may start a request, with the times of their next first attempt and retry.
+ * An ordered webhook has no first attempt to start while an earlier delivery waits for its retry.
  */
 const sendable = ({ webhookConcurrency, organizationConcurrency, hostConcurrency }: Concurrency) => sql`
   limits AS MATERIALIZED (
@@ -61,9 +62,13 @@ const sendable = ({ webhookConcurrency, organizationConcurrency, hostConcurrency
   ${webhookCapacity},
   sendable AS (
     SELECT k.id, k.org_id,
-           (SELECT q.due_at FROM webhook_queue q WHERE q.webhook_id = k.id AND NOT q.is_retry ORDER BY q.due_at LIMIT 1)
-             AS first_due_at,
-           (SELECT q.due_at FROM webhook_queue q WHERE q.webhook_id = k.id AND q.is_retry ORDER BY q.due_at LIMIT 1)
-             AS retry_due_at
-    FROM capacity k WHERE ${maySend}
+           (SELECT q.due_at FROM webhook_queue q
+            WHERE q.webhook_id = k.id AND NOT q.is_retry AND NOT (k.ordered AND r.due_at IS NOT NULL)
+            ORDER BY q.due_at LIMIT 1) AS first_due_at,
+           r.due_at AS retry_due_at
+    FROM capacity k
+    LEFT JOIN LATERAL (
+      SELECT q.due_at FROM webhook_queue q WHERE q.webhook_id = k.id AND q.is_retry ORDER BY q.due_at LIMIT 1
+    ) AS r ON true
+    WHERE ${maySend}
   )`;
