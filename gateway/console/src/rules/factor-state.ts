@@ -6,17 +6,9 @@ type Account = { status: string; mfaEnabled: boolean };
 /** Whether a user signs in without a second factor. */
 export const lacksFactor = ({ status, mfaEnabled }: Account): boolean => status === "active" && !mfaEnabled;
 
-/** Those who sign in without one, of an answer that may have more: in words; null where all have one. */
-export function factorGap<A extends Account>(
-  accounts: readonly A[],
-  hasMore: boolean,
-): { first: A; title: string } | null {
-  const lacking = accounts.filter(lacksFactor);
-  const [first] = lacking;
-  if (!first) return null;
-  const who = `${counted(lacking.length, "people")}${hasMore ? " or more" : ""}`;
-  return { first, title: `${who} ${lacking.length === 1 && !hasMore ? "has" : "have"} no second factor.` };
-}
+/** How many people sign in without one, in words; null where nobody does. */
+export const factorGap = (count: number): string | null =>
+  count === 0 ? null : `${counted(count, "people")} ${count === 1 ? "has" : "have"} no second factor.`;
 
 /** How a user's second factor is, in a word: missing only for an account that signs in. */
 export function factorState(user: Account): { word: string; tone: Tone } {

@@ -400,6 +400,10 @@ inChromium("the console's pages", (visit) => {
     await needing.getByText("missing").waitFor();
     await visitor.expectAccessible();
     const gap = page.getByRole("note").filter({ hasText: "1 person has no second factor." });
+    await gap.getByRole("link", { name: "See them" }).click();
+    await visitor.gone(page.getByRole("row", { name: /^Test org-admin/ }));
+    await needing.waitFor();
+    await page.goBack();
     await gap.getByRole("button", { name: "Require factor" }).click();
     await page.getByRole("heading", { level: 1, name: "Sign-in policy" }).waitFor();
     const save = page.getByRole("button", { name: "Save" });

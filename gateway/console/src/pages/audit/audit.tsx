@@ -167,7 +167,7 @@ function columns({
       id: "resource",
       title: "Resource",
       exported: ["resourceType", "resourceName"],
-      width: "11rem",
+      width: "14rem",
       as: "note",
       cell: (row) => <Resource of={row} orgId={orgId} />,
     },

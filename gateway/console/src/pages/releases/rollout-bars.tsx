@@ -52,7 +52,7 @@ export const Waves = ({ waves, rollout, expectedEnd }: WavesProps) => (
         {expectedEnd && new Date(expectedEnd).getTime() > Date.now() ? (
           <>
             {" "}
-            The present ones end <Time at={expectedEnd} />.
+            Expected end: <Time at={expectedEnd} />
           </>
         ) : null}
       </p>

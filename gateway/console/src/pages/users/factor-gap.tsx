@@ -1,6 +1,8 @@
+import { Link } from "@tanstack/react-router";
 import { useGet } from "../../api/queries.ts";
 import { OperationButton } from "../../operations/operation-buttons.tsx";
 import { requireFactor } from "../../operations/require-factor.ts";
+import { to } from "../../parts/links.ts";
 import { Notice } from "../../parts/notice.tsx";
 import { factorGap } from "../../rules/factor-state.ts";
 
@@ -8,15 +10,24 @@ type FactorGapProps = { orgId: string | undefined; isRequired: boolean | undefin
 
 /** How many people sign in with a password alone, and what ends that in one organization; nothing where nobody does. */
 export function FactorGap({ orgId, isRequired }: FactorGapProps) {
-  const query = { status: "active", limit: "100", skipCount: "true", ...(orgId ? { orgId } : {}) };
+  const filters = { status: "active", mfaEnabled: "false", orgId };
+  const query = { ...filters, limit: "1" };
   const { data } = useGet("/api/v1/users", { params: { query } });
-  const gap = data ? factorGap(data.data, data.pagination.nextCursor !== null) : null;
-  if (!gap) return null;
+  const [first] = data?.data ?? [];
+  const title = factorGap(data?.pagination.total ?? 0);
+  if (!first || title === null) return null;
   return (
     <Notice
       tone="warn"
-      title={gap.title}
-      action={orgId && isRequired === false ? <OperationButton of={gap.first} operation={requireFactor} /> : null}
+      title={title}
+      action={
+        <>
+          <Link {...to("/people", filters)} className="button">
+            See them
+          </Link>
+          {orgId && isRequired === false ? <OperationButton of={first} operation={requireFactor} /> : null}
+        </>
+      }
     >
       {isRequired
         ? "The sign-in policy requires one: they set it up at their next sign-in."

@@ -16,9 +16,14 @@ import { useFilters } from "../../parts/use-filters.ts";
 import { factorState, lacksFactor } from "../../rules/factor-state.ts";
 import { FactorGap } from "./factor-gap.tsx";
 
+const factorChoices = [
+  ["true", "on"],
+  ["false", "none"],
+] as const;
+
 /** Accounts that are visible to the user. */
 export function Users() {
-  const [{ orgId, status, search, role }] = useFilters();
+  const [{ orgId, status, search, role, mfaEnabled }] = useFilters();
   const me = useMe();
   const chosenOrgId = me.orgId ?? orgId;
   const mayRead = useWhyNot(`GET ${policyPath}`) === null;
@@ -33,7 +38,7 @@ export function Users() {
       title="People"
       section="users"
       path="/api/v1/users"
-      filters={["orgId", "status", "search", "role"]}
+      filters={["orgId", "status", "mfaEnabled", "search", "role"]}
       labels={{ role: "Role" }}
       text={{ name: "search", label: "Name or e-mail" }}
       choices={[
@@ -42,8 +47,11 @@ export function Users() {
           label: "Status",
           options: asOptions(["invited", "active", "disabled"]),
         },
+        { name: "mfaEnabled", label: "Second factor", options: factorChoices },
       ]}
-      segments={status || search || role ? null : <FactorGap orgId={chosenOrgId} isRequired={isRequired} />}
+      segments={
+        status || search || role || mfaEnabled ? null : <FactorGap orgId={chosenOrgId} isRequired={isRequired} />
+      }
       toneOf={(user) => (user.status === "invited" || lacksFactor(user) ? "warn" : "good")}
       actions={<OperationButton of={{ orgId }} operation={inviteUser} />}
       columns={[
