@@ -1,75 +1,71 @@
 import { UserRoundPlus } from "lucide-react";
-import { type FormEvent, useState } from "react";
+import { useState } from "react";
 import { api } from "../api/api.ts";
 import { dataOf } from "../api/queries.ts";
 import { useAssignableRoles } from "../api/use-assignable-roles.ts";
-import { Dialog } from "../parts/dialog.tsx";
-import forms from "../parts/field.module.css";
 import { Field } from "../parts/field.tsx";
-import { FormActions } from "../parts/form-actions.tsx";
+import { FormDialog } from "../parts/form-dialog.tsx";
 import { type Invited, InviteLink } from "../parts/invite-link.tsx";
 import { useMe } from "../parts/me.tsx";
 import { NamedOptions } from "../parts/options.tsx";
-import { FailureState } from "../parts/states.tsx";
-import { useWrite } from "../parts/use-write.ts";
+import { accountAccess } from "../rules/account-access.ts";
+import { AccessFields } from "./access-fields.tsx";
 import type { Chosen } from "./chosen.tsx";
 import type { FormProps, Operation } from "./record-operation.ts";
+
+const into = {
+  organization: "Into the chosen organization.",
+  partner: "Into your partner.",
+  system: "As a platform administrator.",
+} as const;
 
 /** Invites a person into the chosen organization, or into the user's own tenant. */
 function Invite({ of: { orgId }, onClose, onDone }: FormProps<Chosen>) {
   const me = useMe();
-  const write = useWrite();
   const chosenOrgId = me.orgId ?? orgId;
   const scope = chosenOrgId ? "organization" : me.scope;
   const roles = useAssignableRoles(scope, chosenOrgId);
   const [invited, setInvited] = useState<Invited | null>(null);
-
-  async function send(event: FormEvent<HTMLFormElement>) {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget);
-    const body = {
-      email: String(form.get("email")),
-      name: String(form.get("name")),
-      roleId: String(form.get("roleId")),
-      ...(chosenOrgId ? { orgId: chosenOrgId } : {}),
-      ...(scope === "partner" ? { orgAccess: "all" as const } : {}),
-    };
-    const made = await write.run(() => dataOf(api.POST("/api/v1/users", { body })));
-    if (made === null) return;
-    setInvited(made);
-    await onDone();
-  }
-
-  if (invited) {
-    return <InviteLink to={invited} onClose={onClose} />;
-  }
+  if (invited) return <InviteLink to={invited} onClose={onClose} />;
+  const unlimited = { orgId: chosenOrgId ?? null, orgAccess: null, orgIds: [], siteIds: null };
   return (
-    <Dialog title="Invite a person" onClose={onClose}>
-      <form className={forms.form} onSubmit={send}>
-        <p className="soft">
-          {scope === "organization"
-            ? "Into the chosen organization."
-            : scope === "partner"
-              ? "Into your partner, for all its organizations."
-              : "As a platform administrator."}
-        </p>
-        {write.failure && !write.isAtFields ? <FailureState failure={write.failure} /> : null}
-        <Field label="E-mail" errors={write.errorsOf("email")}>
-          <input name="email" type="email" required maxLength={255} />
-        </Field>
-        <Field label="Name" errors={write.errorsOf("name")}>
-          <input name="name" required maxLength={255} />
-        </Field>
-        <Field label="Role" errors={write.errorsOf("roleId")}>
-          <select name="roleId" required>
-            <NamedOptions of={roles ?? []} />
-          </select>
-        </Field>
-        <FormActions onCancel={onClose} isRunning={write.isRunning} isDisabled={!roles} running="Inviting …">
-          Invite
-        </FormActions>
-      </form>
-    </Dialog>
+    <FormDialog
+      title="Invite a person"
+      verb="Invite"
+      running="Inviting …"
+      isDisabled={!roles}
+      isKeptOpen
+      onClose={onClose}
+      send={async (form) => {
+        const body = {
+          email: String(form.get("email")),
+          name: String(form.get("name")),
+          roleId: String(form.get("roleId")),
+          ...(chosenOrgId ? { orgId: chosenOrgId } : {}),
+          ...accountAccess(form),
+        };
+        setInvited(await dataOf(api.POST("/api/v1/users", { body })));
+        await onDone();
+      }}
+    >
+      {(errorsOf) => (
+        <>
+          <p className="soft">{into[scope]}</p>
+          <Field label="E-mail" errors={errorsOf("email")}>
+            <input name="email" type="email" required maxLength={255} />
+          </Field>
+          <Field label="Name" errors={errorsOf("name")}>
+            <input name="name" required maxLength={255} />
+          </Field>
+          <Field label="Role" errors={errorsOf("roleId")}>
+            <select name="roleId" required>
+              <NamedOptions of={roles ?? []} />
+            </select>
+          </Field>
+          <AccessFields of={{ scope, ...unlimited }} errorsOf={errorsOf} />
+        </>
+      )}
+    </FormDialog>
   );
 }
 

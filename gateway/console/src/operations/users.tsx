@@ -65,7 +65,7 @@ export const userOperations: readonly Operation<User>[] = [
     asks: {
       title: ({ name }) => `Disable ${name}?`,
       says: () =>
-        "Every session of the person ends at once, and signing in is refused. The account and its audit rows stay.",
+        "Every session of the person ends at once, and signing in is refused. The account and its audit rows stay. API keys belong to their organization and go on: revoke those that the person knows.",
     },
     run: async (user) => void (await dataOf(api.POST("/api/v1/users/{id}/disable", { params: of(user) }))),
     done: () => "Every session of the person has ended.",

@@ -84,6 +84,30 @@ inChromium("the console's pages of tenants and users", (visit) => {
     await visitor.expectAccessible();
   });
 
+  visit("invite a colleague for two of a partner's organizations", async (visitor) => {
+    const { cluster, page } = visitor;
+    const partnerId = await newPartner(cluster);
+    const orgIds = [await newOrganization(cluster, partnerId), await newOrganization(cluster, partnerId)];
+    const closed = await newOrganization(cluster, partnerId);
+    const admin = await enrolledAs(cluster, "partner-admin", { partnerId, orgAccess: "all" });
+    const email = `${randomUUID()}@example.com`;
+    await visitor.signIn(admin, "/people", admin.recoveryCodes[0]);
+    await page.getByRole("button", { name: "Invite a person" }).first().click();
+    const dialog = page.getByRole("dialog", { name: "Invite a person" });
+    await dialog.getByLabel("E-mail").fill(email);
+    await dialog.getByLabel("Name").fill("Grace Hopper");
+    await dialog.getByLabel("Role").selectOption({ index: 0 });
+    await dialog.getByLabel("Organization access").selectOption("selected");
+    for (const id of orgIds) await dialog.locator(`input[value="${id}"]`).check();
+    await visitor.expectAccessible();
+    await dialog.getByRole("button", { name: "Invite", exact: true }).click();
+    await page.getByRole("dialog", { name: "Invited" }).getByRole("button", { name: "Close" }).click();
+    const { body } = await admin.api.call("GET", `/users?search=${email}`);
+    const [invited] = body.data as { orgAccess: string; orgIds: string[] }[];
+    expect([invited?.orgAccess, invited?.orgIds.toSorted()]).toEqual(["selected", orgIds.toSorted()]);
+    expect(invited?.orgIds).not.toContain(closed);
+  });
+
   visit("give a person a new role and limit them to a site; a program gets its own principal", async (visitor) => {
     const { cluster, page } = visitor;
     const orgId = await newOrganization(cluster, await newPartner(cluster));

@@ -1,11 +1,12 @@
 import type { ItemOf } from "@muster/client";
 import { Link } from "@tanstack/react-router";
-import { orgAccesses, useScopeNames } from "../../operations/change-user.tsx";
+import { useScopeNames } from "../../operations/access-fields.tsx";
 import { Facts, Section } from "../../parts/facts.tsx";
 import { toRecord } from "../../parts/links.ts";
 import { LongCode } from "../../parts/long-text.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Time } from "../../parts/time.tsx";
+import { orgAccesses } from "../../rules/account-access.ts";
 import { factorState } from "../../rules/factor-state.ts";
 
 type User = ItemOf<"/api/v1/users">;
