@@ -72,6 +72,12 @@ export function jsonOf(text: string, where: string): unknown {
   }
 }
 
+/** An id that was typed; throws a Failure for an empty one, as a variable without a value leaves it. */
+export function idOf(text: string): string {
+  if (text.trim() === "") throw wrongUsage("the id is empty: a variable without a value?");
+  return text;
+}
+
 /** Arguments of `get`: at most one id, and filters `name=value` that the resource knows. */
 export function idAndFilters(args: readonly string[], fields: readonly string[]) {
   const filters: Record<string, string> = {};
@@ -80,7 +86,7 @@ export function idAndFilters(args: readonly string[], fields: readonly string[])
     const at = arg.indexOf("=");
     if (at < 0) {
       if (id !== null) throw wrongUsage(`one id at a time: "${id}" and "${arg}"`);
-      id = arg;
+      id = idOf(arg);
       continue;
     }
     const name = arg.slice(0, at);

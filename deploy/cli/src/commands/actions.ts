@@ -3,7 +3,7 @@ import { fields as fieldsOfBodies } from "@muster/client/fields";
 import { type Action, idsOf } from "../actions.ts";
 import { connect, type Operation } from "../connection.ts";
 import { exits, Failure, wrongUsage } from "../failure.ts";
-import { idAndFilters, isObject, type JsonObject } from "../fields.ts";
+import { idAndFilters, idOf, isObject, type JsonObject } from "../fields.ts";
 import type { Io } from "../io.ts";
 import { recordText, tableWriter } from "../table.ts";
 import { type BodyOptions, bodyFrom, call, isConfirmed, methodOf } from "./records.ts";
@@ -20,7 +20,7 @@ export async function runAction(io: Io, action: Action, args: readonly string[],
   const names = idsOf(action);
   const { operation } = action;
   const [, path = ""] = operation.split(" ");
-  const ids = Object.fromEntries(names.map((name, index) => [name, args[index] ?? ""]));
+  const ids = Object.fromEntries(names.map((name, index) => [name, idOf(args[index] ?? "")]));
   const rest = args.slice(names.length);
   const { id, filters } = takesFields(action) ? { id: null, filters: {} } : idAndFilters(rest, action.filters);
   if (id !== null) throw wrongUsage(`"${id}" is no filter: NAME=VALUE`);

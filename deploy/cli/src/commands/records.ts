@@ -5,7 +5,7 @@ import { fields as fieldsOfBodies } from "@muster/client/fields";
 import { connect, type Operation } from "../connection.ts";
 import { csvWriter } from "../csv.ts";
 import { done, exits, Failure, wrongUsage } from "../failure.ts";
-import { bodyOf, checkFields, idAndFilters, isObject, type JsonObject, jsonOf } from "../fields.ts";
+import { bodyOf, checkFields, idAndFilters, idOf, isObject, type JsonObject, jsonOf } from "../fields.ts";
 import type { Globals, Io } from "../io.ts";
 import { messageOf } from "../message-of.ts";
 import { promptOf } from "../prompt.ts";
@@ -54,7 +54,7 @@ export async function get(io: Io, typed: string, args: readonly string[], option
   const rows = rowsOf(muster, resource, { query, of: options.of, limit: limitOf(options) });
   const columns = options.columns?.split(",") ?? resource.columns;
   if (options.json) await showJson(io, rows);
-  else await showTable(io, rows, options.csv ? csvWriter(columns) : tableWriter(columns));
+  else await showTable(io, rows, columns, options.csv ? csvWriter(columns) : tableWriter(columns));
 }
 
 function withOrg(resource: Resource, orgId: string): JsonObject {
@@ -89,7 +89,12 @@ async function* rowsOf(muster: MusterClient, resource: Resource, { query, of, li
 
 const aboutMore = "There are more: --limit N or --all shows them.\n";
 
-async function showTable(io: Io, rows: AsyncGenerator<Row>, write: (rows: readonly object[]) => string): Promise<void> {
+async function showTable(
+  io: Io,
+  rows: AsyncGenerator<Row>,
+  columns: readonly string[],
+  write: (rows: readonly object[]) => string,
+): Promise<void> {
   let held: JsonObject[] = [];
   let count = 0;
   for await (const next of rows) {
@@ -99,11 +104,18 @@ async function showTable(io: Io, rows: AsyncGenerator<Row>, write: (rows: readon
       io.stderr.write(aboutMore);
       break;
     }
+    if (count === 0) checkColumns(columns, next.row);
     count += 1;
     if (held.push(next.row) === 100) io.stdout.write(write(held.splice(0)));
   }
   if (held.length > 0) io.stdout.write(write(held));
   if (count === 0) io.stderr.write("None.\n");
+}
+
+/** Every row has every field of its list; throws a Failure for a column that is none. */
+function checkColumns(columns: readonly string[], row: JsonObject): void {
+  const wrong = columns.find((column) => !Object.hasOwn(row, column));
+  if (wrong !== undefined) throw wrongUsage(`no column "${wrong}": known are ${Object.keys(row).join(", ")}`);
 }
 
 /** An array, written row by row: of a long list no more than a page is held. */
@@ -159,13 +171,14 @@ export async function create(io: Io, typed: string, fields: readonly string[], o
 export async function update(io: Io, typed: string, id: string, fields: readonly string[], options: BodyOptions) {
   const resource = resourceOf(typed, "update");
   const body = await bodyFrom(io, `PATCH ${resource.path}/{id}`, fields, options);
-  const init = { params: { path: { id } }, body };
+  const init = { params: { path: { id: idOf(id) } }, body };
   show(io, options, await call(connect(io, options).muster, "PATCH", `${resource.path}/{id}`, init));
 }
 
 /** Deletes a record; at a terminal it prompts first, unless the option suppresses that. */
 export async function remove(io: Io, typed: string, id: string, options: Globals): Promise<void> {
   const resource = resourceOf(typed, "delete");
+  idOf(id);
   const { muster } = connect(io, options);
   if (io.stdin.isTTY === true && !options.yes && !(await isConfirmed(io, `Delete ${id} of ${resource.name}? (yes)`))) {
     throw new Failure(exits.failed, "nothing was deleted");

@@ -31,3 +31,9 @@ it("a view that does not exist is named with those that do", async () => {
   expect([code, api.calls.length]).toEqual([5, 1]);
   expect(stderr).toContain('no saved view "Refused" of devices; there are "Offline tills", "Old"');
 });
+
+it("a column that rows do not have is refused with those that they have", async () => {
+  const { code, stdout, stderr } = await api.muster("get", "saved-views", "--columns", "name,nme");
+  expect([code, stdout]).toEqual([2, ""]);
+  expect(stderr).toContain('no column "nme": known are id, name, resource, query');
+});
