@@ -9,7 +9,7 @@ export const replayedDeliveries = {
   failed: "that failed",
   delivered: "that were delivered",
   all: "of both kinds",
-  missing: "of events without one",
+  missing: "missing: of events that have none",
 } as const;
 
 /** Sends again what was sent before, in the background. */
@@ -21,8 +21,10 @@ export function NewReplay({ of: { id }, onClose, onDone }: FormProps<{ id: strin
       running="Queueing …"
       onClose={onClose}
       send={async (form) => {
+        const until = String(form.get("until"));
         const body = {
           since: new Date(String(form.get("since"))).toISOString(),
+          ...(until ? { until: new Date(until).toISOString() } : {}),
           deliveryStatus: String(form.get("deliveryStatus")) as keyof typeof replayedDeliveries,
         };
         await dataOf(api.POST("/api/v1/webhooks/{id}/replay", { params: { path: { id } }, body }));
@@ -37,6 +39,9 @@ export function NewReplay({ of: { id }, onClose, onDone }: FormProps<{ id: strin
           </p>
           <Field label="Since" hint="In this browser's time." errors={errorsOf("since")}>
             <input name="since" type="datetime-local" required />
+          </Field>
+          <Field label="Until" hint="Empty: until now." errors={errorsOf("until")}>
+            <input name="until" type="datetime-local" />
           </Field>
           <Field label="Deliveries" errors={errorsOf("deliveryStatus")}>
             <select name="deliveryStatus">

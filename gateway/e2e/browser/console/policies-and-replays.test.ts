@@ -118,8 +118,12 @@ inChromium("policies, replays and rarer operations in the console", (visit) => {
       await page.getByText(/^Deliveries are not signed\. Anybody can forge one/).waitFor();
       await page.getByRole("button", { name: "Replay …" }).click();
       await dialog.getByLabel("Since").fill(`${new Date(Date.now() - 2 * 86_400_000).toISOString().slice(0, 16)}`);
+      await dialog.getByLabel("Until").fill(new Date(Date.now() - 3 * 86_400_000).toISOString().slice(0, 16));
       await dialog.getByLabel("Deliveries").selectOption("delivered");
       await visitor.expectAccessible();
+      await dialog.getByRole("button", { name: "Replay" }).click();
+      await dialog.getByText("Must be before until, and in the past").waitFor();
+      await dialog.getByLabel("Until").fill("");
       await dialog.getByRole("button", { name: "Replay" }).click();
       await page.getByText("The replay is queued.").waitFor();
       await until("the event once more", () => receiver.received.length > before);
