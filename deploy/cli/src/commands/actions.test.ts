@@ -94,3 +94,9 @@ it("a text is searched for by the list that takes one, with the other filters", 
   await api.muster("get", "audit-logs", "q=printer", "result=denied");
   expect(api.calls).toMatchObject([{ path: "/api/v1/audit-logs/search", query: { q: "printer", result: "denied" } }]);
 });
+
+it("users without a second factor are one filter", async () => {
+  reply = { data: [], pagination: { nextCursor: null } };
+  await api.muster("get", "users", "mfaEnabled=false");
+  expect(api.calls).toMatchObject([{ path: "/api/v1/users", query: { mfaEnabled: "false" } }]);
+});
