@@ -46,7 +46,8 @@ export function inFlightWords({
   if (state !== "running") return inFlight > 0 ? `${counted(inFlight, "updates")} in progress will end.` : "";
   const now =
     inFlight > 0 ? [`${counted(inFlight, "devices")} updating now, at most ${maxInFlight.toLocaleString()}`] : [];
-  const more = budget > 0 ? [`${budget.toLocaleString()} ${inFlight > 0 ? "more " : ""}may begin`] : [];
+  const more =
+    budget > 0 ? [`${inFlight > 0 ? `${budget.toLocaleString()} more` : counted(budget, "updates")} may begin`] : [];
   return now.length + more.length > 0 ? `${[...now, ...more].join("; ")}.` : "";
 }
 
