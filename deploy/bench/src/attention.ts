@@ -3,7 +3,7 @@ import { type Call, newOrganization } from "./administrator.ts";
 import { type Fill, timeList, withLists } from "./http-lists.ts";
 import type { Report } from "./report.ts";
 
-const calls = 200;
+const calls = 1_000;
 const limitMs = 20;
 
 type Owner = { partnerId: string; orgId: string };
