@@ -1,8 +1,8 @@
 import { type Me, whyNot } from "../rules/why-not.ts";
 import type { ListPagePath } from "./links.ts";
 
-/** A page of a section; `needs` is the operation that it shows. */
-export type Tab = { to: ListPagePath; title: string; needs: string };
+/** A page of a section; `needs` is the operation that it shows, `scope` whose users alone have no other page for it. */
+export type Tab = { to: ListPagePath; title: string; needs: string; scope?: Me["scope"] };
 
 /** Pages that belong together, in the order of their tabs; the section is named after the first one. */
 export const sections = {
@@ -56,6 +56,7 @@ export const sections = {
       to: "/settings/organization",
       title: "Organization",
       needs: "GET /api/v1/orgs/organizations/{id}/agent-updates",
+      scope: "organization",
     },
   ],
   operations: [{ to: "/operations", title: "Operations", needs: "GET /api/v1/platform/status" }],
@@ -90,5 +91,7 @@ export function pageOfList(list: string): Tab {
 export type SectionName = keyof typeof sections;
 
 /** The pages of a section that would show something to this user. */
-export const tabsFor = (me: Me, section: SectionName): readonly Tab[] =>
-  sections[section].filter(({ needs }) => whyNot(me, needs) === null);
+export function tabsFor(me: Me, section: SectionName): readonly Tab[] {
+  const tabs: readonly Tab[] = sections[section];
+  return tabs.filter(({ needs, scope = me.scope }) => scope === me.scope && whyNot(me, needs) === null);
+}

@@ -31,6 +31,8 @@ inChromium("the console's pages of tenants and users", (visit) => {
     await visitor.signIn(user, "/partners");
     await inDialog(visitor, { open: "New partner", send: "Create" }, (dialog) => dialog.getByLabel("Name").fill(name));
     await visitor.open("/partners", "Partners");
+    // What it shows is on the page of each organization.
+    expect(await page.getByRole("link", { name: "Organization", exact: true }).count()).toBe(0);
     await page.getByRole("button", { name: "New partner" }).first().click();
     await page.getByRole("dialog").getByLabel("Name").fill(name);
     await page.getByRole("dialog").getByRole("button", { name: "Create" }).click();
