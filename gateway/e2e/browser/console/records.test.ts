@@ -202,6 +202,7 @@ inChromium("records in the console", (visit) => {
       await visitor.open("/releases/rollouts?state=halted", "Rollouts");
       const cause = "3 failures. The last: The new version did not stay up, and the one before was restored.";
       await page.getByRole("row", { name: new RegExp(`${rollout.version} .*${cause}`) }).waitFor();
+      await page.getByRole("button", { name: new RegExp(`^Review .*${rollout.version}$`) }).waitFor();
       expect((await root.api.call("POST", `/agent-versions/rollouts/${rollout.id}/cancel`)).status).toBe(200);
     } finally {
       await receiver.close();

@@ -2,6 +2,7 @@ import type { ItemOf } from "@muster/client";
 import { Link } from "@tanstack/react-router";
 import { anywhere } from "../../operations/chosen.tsx";
 import { nextColumn, OperationButton } from "../../operations/operation-buttons.tsx";
+import { review } from "../../operations/review.ts";
 import { rolloutOperations } from "../../operations/rollouts.tsx";
 import { newRollout } from "../../operations/settings.tsx";
 import { causeColumn } from "../../parts/cause.tsx";
@@ -24,6 +25,16 @@ const kinds = [
   ["staged", "in waves"],
   ["guard", "guards"],
 ] as const;
+
+const isBad = (rollout: Rollout) => rolloutHealth(rollout).tone === "bad";
+
+/** Why a rollout does not go well, before it is resumed. */
+const reviewRollout = review<Rollout>({
+  id: "rollout.review",
+  needs: "GET /api/v1/agent-versions/rollouts/{id}/progress",
+  isNext: isBad,
+  leads: ({ id }) => toRecord("/releases/rollouts/$id", { id }),
+});
 
 /** Rollouts, newest first. */
 export function Rollouts() {
@@ -82,7 +93,7 @@ export function Rollouts() {
           isMinor: true,
           cell: (rollout) => <Updates of={rollout} />,
         },
-        causeColumn<Rollout>((rollout) => (rolloutHealth(rollout).tone === "bad" ? causeOf(rollout) : null)),
+        causeColumn<Rollout>((rollout) => (isBad(rollout) ? causeOf(rollout) : null)),
         {
           id: "made",
           title: "Started",
@@ -91,7 +102,7 @@ export function Rollouts() {
           isExtra: true,
           cell: ({ createdAt }) => <Time at={createdAt} />,
         },
-        nextColumn(me, rolloutOperations, ({ component, version }) => `${component} ${version}`),
+        nextColumn(me, [reviewRollout, ...rolloutOperations], ({ component, version }) => `${component} ${version}`),
       ]}
       toneOf={(rollout) => rolloutHealth(rollout).tone}
       empty={
