@@ -3,6 +3,7 @@ import { ButtonLabel } from "../parts/button-label.tsx";
 import { useMe } from "../parts/me.tsx";
 import { Menu } from "../parts/menu.tsx";
 import type { Column } from "../parts/table.tsx";
+import { nextWidth } from "../rules/next-width.ts";
 import { type Me, whyNot } from "../rules/why-not.ts";
 import { useHere } from "./here.ts";
 import { asksFirst, type Operation, offeredFor } from "./record-operation.ts";
@@ -59,14 +60,13 @@ export function OneButton<R>({ of, operation }: OneProps<R>) {
   );
 }
 
-/** `tone`: in the colour of what it ends. */
-type NextStepProps<R> = OneProps<R> & { name: string; tone?: "warn" | undefined; isLarge?: true };
+type NextStepProps<R> = OneProps<R> & { name: string; isLarge?: true };
 
 /** The one operation that a record waits for, as a small button; `name` names the record for screen readers. */
-export function NextStep<R>({ of, operation, name, tone, isLarge }: NextStepProps<R>) {
+export function NextStep<R>({ of, operation, name, isLarge }: NextStepProps<R>) {
   const run = useRun();
   return (
-    <button type="button" data-size={isLarge ? undefined : "small"} data-tone={tone} onClick={() => run(operation, of)}>
+    <button type="button" data-size={isLarge ? undefined : "small"} onClick={() => run(operation, of)}>
       {labelOf(operation)}
       <span className="visually-hidden"> {name}</span>
     </button>
@@ -84,17 +84,18 @@ export const nextColumn = <R,>(
 ): Column<R> => ({
   id: "next",
   title: "Next step",
-  width: "7.5rem",
+  width: nextWidth(stepsOf(me, operations).map(labelOf)),
   isEnd: true,
   as: "next",
-  cell: (record) => nextStep({ of: record, operations, name: nameOf(record) }, me),
+  cell: (record) => {
+    const next = offeredFor(stepsOf(me, operations), record).find(({ isNext }) => isNext?.(record));
+    return next ? <NextStep of={record} operation={next} name={nameOf(record)} /> : null;
+  },
 });
 
-/** The next step of a record that the user may take; null without one. */
-export function nextStep<R>({ of, operations, name }: OperationsProps<R>, me: Me, tone?: "warn") {
-  const next = offeredFor(operations, of).find(({ isNext, needs }) => isNext?.(of) && whyNot(me, needs) === null);
-  return next ? <NextStep of={of} operation={next} name={name} tone={tone} /> : null;
-}
+/** What may be a next step that the user may take. */
+const stepsOf = <R,>(me: Me, operations: readonly Operation<R>[]) =>
+  operations.filter(({ isNext, needs }) => isNext && whyNot(me, needs) === null);
 
 /** The operations of a row in a menu; nothing when none is offered. */
 export function RowOperations<R>({ of, operations, name }: OperationsProps<R>) {

@@ -71,7 +71,7 @@ export const webhookOperations: readonly Operation<Webhook>[] = [
     verb: "Send a test",
     needs: "POST /api/v1/webhooks/{id}/test",
     icon: Send,
-    shown: "primary",
+    shown: "button",
     run: async (webhook) =>
       void (await dataOf(api.POST("/api/v1/webhooks/{id}/test", { params: of(webhook), body: {} }))),
     done: () => "A test event is on its way.",

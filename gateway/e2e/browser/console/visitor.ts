@@ -49,6 +49,15 @@ const cutInCards = `
       .map((each) => each.outerHTML.slice(0, 160));
   })`;
 
+/** Wider screens, in pixels, have room for the states and buttons of every row. */
+const roomyFrom = 1_280;
+
+/** Cells with a state or a button that are wider than their column. */
+const cutInRows = `
+  [...document.querySelectorAll('main td:is([data-as="state"], [data-as="next"], [data-as="menu"])')]
+    .filter((cell) => cell.scrollWidth > cell.clientWidth + 1)
+    .map((cell) => cell.outerHTML.slice(0, 240))`;
+
 export type Visitor = {
   cluster: Cluster;
   /** The address under which browsers know the cluster. */
@@ -199,7 +208,8 @@ async function newVisitor(cluster: Cluster, browser: Browser, problems: string[]
         : [...document.body.querySelectorAll("*")]
             .filter((each) => each.getBoundingClientRect().right > innerWidth + 1)
             .map((each) => each.outerHTML.slice(0, 160))`)) as string[];
-    const cut = width < phonesBelow ? ((await page.evaluate(cutInCards)) as string[]) : [];
+    const cuts = width < phonesBelow ? cutInCards : width >= roomyFrom ? cutInRows : null;
+    const cut = cuts === null ? [] : ((await page.evaluate(cuts)) as string[]);
     expect({ url: page.url(), width, beyond, cut }).toEqual({ url: page.url(), width, beyond: [], cut: [] });
   };
   return {

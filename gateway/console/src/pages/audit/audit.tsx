@@ -126,7 +126,7 @@ function columns({
       id: "action",
       title: "Action",
       exported: ["action", "result"],
-      width: "20rem",
+      width: "22rem",
       cell: (row) => (
         <Marked by={markOf(row)}>
           <Link {...toRecord("/audit/$id", { id: row.id }, { orgId })}>
@@ -167,7 +167,7 @@ function columns({
       id: "resource",
       title: "Resource",
       exported: ["resourceType", "resourceName"],
-      width: "14rem",
+      width: "13rem",
       as: "note",
       cell: (row) => <Resource of={row} orgId={orgId} />,
     },

@@ -1,7 +1,7 @@
 import type { ItemOf } from "@muster/client";
 import { keyOperations } from "../../operations/keys.tsx";
 import { newKey } from "../../operations/new-key.tsx";
-import { actionsColumn, nextStep, OperationButton } from "../../operations/operation-buttons.tsx";
+import { actionsColumn, nextColumn, OperationButton } from "../../operations/operation-buttons.tsx";
 import { EndsAt } from "../../parts/ends-at.tsx";
 import { asOptions } from "../../parts/filter-bar.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
@@ -68,19 +68,12 @@ const columns = (me: Me): Column<Key>[] => [
   {
     id: "ends",
     title: "Ends",
-    width: "12rem",
+    width: "8rem",
     isMinor: true,
     cell: (key) => {
-      const { status, expiresAt, name } = key;
+      const { status, expiresAt } = key;
       if (status !== "active") return <Time at={expiresAt} />;
-      if (expiresAt !== null) {
-        return (
-          <>
-            <EndsAt at={expiresAt} days={keyDays} />
-            {nextStep({ of: key, operations: keyOperations, name }, me, "warn")}
-          </>
-        );
-      }
+      if (expiresAt !== null) return <EndsAt at={expiresAt} days={keyDays} />;
       return (
         <span className="soft" data-tip="It is accepted until somebody revokes it.">
           never
@@ -96,5 +89,6 @@ const columns = (me: Me): Column<Key>[] => [
     isEnd: true,
     cell: ({ lastUsedAt }) => <Time at={lastUsedAt} />,
   },
+  nextColumn(me, keyOperations, (key) => key.name),
   actionsColumn(keyOperations, (key) => key.name),
 ];

@@ -93,11 +93,7 @@ function stateOf({ promoted, yankedAt }: Release) {
     <span data-tip="The version that devices install unless a pin or a rollout gives them another one">
       <Status of="promoted" tone="good" />
     </span>
-  ) : (
-    <span className="soft" data-tip="Devices install it by a pin or a rollout alone">
-      not promoted
-    </span>
-  );
+  ) : null;
 }
 
 const releaseColumns = (me: Me, rollouts: readonly Rollout[]): Column<Release>[] => [
@@ -115,6 +111,7 @@ const releaseColumns = (me: Me, rollouts: readonly Rollout[]): Column<Release>[]
     id: "state",
     title: "State",
     width: "7.5rem",
+    as: "state",
     cell: stateOf,
   },
   {

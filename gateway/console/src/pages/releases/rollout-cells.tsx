@@ -10,7 +10,7 @@ export const components = asOptions(["agent", "watchdog", "helper"]);
 /** How many devices were offered a version. */
 export const offeredBy = ({ succeeded, failed, inFlight }: Counts): number => succeeded + failed + inFlight;
 
-/** How many devices of those that were offered a version run it, and how many failed. */
+/** How many devices of those that were offered a version run it, how many failed, and how many install it now. */
 export function Updates({ of }: { of: Counts }) {
   const offered = offeredBy(of);
   if (offered === 0) return null;
@@ -22,6 +22,7 @@ export function Updates({ of }: { of: Counts }) {
           , <span className="bad">{of.failed.toLocaleString()} failed</span>
         </>
       ) : null}
+      {of.inFlight > 0 ? <span className="soft"> · {of.inFlight.toLocaleString()} in flight</span> : null}
     </span>
   );
 }

@@ -63,28 +63,20 @@ export function Rollouts() {
         {
           id: "what",
           title: "Rollout",
-          width: "11rem",
+          width: "9rem",
           cell: ({ id, component, version }) => (
             <Link {...toRecord("/releases/rollouts/$id", { id })}>
               {component} {version}
             </Link>
           ),
         },
-        { id: "kind", title: "Kind", width: "9rem", cell: kindWords },
+        { id: "kind", title: "Kind", width: "7.5rem", cell: kindWords },
         {
           id: "state",
           title: "State",
           width: "9.5rem",
           as: "state",
           cell: (rollout) => <RolloutStatus of={rollout} />,
-        },
-        {
-          id: "inFlight",
-          title: "In flight",
-          width: "7rem",
-          isMinor: true,
-          isUsual: ({ inFlight }) => inFlight === 0,
-          cell: ({ inFlight }) => (inFlight > 0 ? inFlight.toLocaleString() : null),
         },
         {
           id: "done",

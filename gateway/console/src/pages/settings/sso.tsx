@@ -56,20 +56,20 @@ const columns = (me: Me, orgId: string | undefined): Column<Provider>[] => [
   {
     id: "type",
     title: "Type",
-    width: "11rem",
+    width: "9rem",
     cell: ({ type }) => (type === "saml" ? "SAML 2.0" : "OpenID Connect"),
   },
   {
     id: "status",
     title: "Health",
-    width: "9.5rem",
+    width: "11rem",
     as: "state",
     cell: (provider) => <ProviderStatus of={provider} />,
   },
   {
     id: "enforced",
     title: "Passwords",
-    width: "11rem",
+    width: "9.5rem",
     isMinor: true,
     cell: ({ enforceSSO, enforcement }) =>
       enforcement.inForce ? "refused" : enforceSSO ? "refused, once proven" : "allowed",
@@ -77,7 +77,7 @@ const columns = (me: Me, orgId: string | undefined): Column<Provider>[] => [
   {
     id: "certificate",
     title: "Certificate ends",
-    width: "10rem",
+    width: "9rem",
     isMinor: true,
     cell: (provider) => {
       const end = lastCertificateEnd(provider);
@@ -90,8 +90,9 @@ const columns = (me: Me, orgId: string | undefined): Column<Provider>[] => [
   {
     id: "made",
     title: "Created",
-    width: "9rem",
+    width: "8rem",
     isMinor: true,
+    isExtra: true,
     cell: ({ createdAt }) => <Time at={createdAt} />,
   },
   nextColumn(me, [replaceCertificate], ({ name }) => name),
