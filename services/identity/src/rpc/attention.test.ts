@@ -54,10 +54,13 @@ async function provider(orgId: string | null, name: string, samlDays: number | n
   return id;
 }
 
+let signIns = 0;
+/** Each a second after the one before: times are stored in milliseconds. */
 const signIn = (providerId: string, orgId: string, outcome: string, reason: string | null) =>
   store(sql`
     INSERT INTO sso_attempts (id, provider_id, partner_id, org_id, kind, outcome, step, reason, created_at)
-    VALUES (${uuidv7()}, ${providerId}, ${partnerId}, ${orgId}, 'login', ${outcome}, 'tokens', ${reason}, clock_timestamp())`);
+    VALUES (${uuidv7()}, ${providerId}, ${partnerId}, ${orgId}, 'login', ${outcome}, 'tokens', ${reason},
+            now() - interval '1 hour' + ${++signIns}::int * interval '1 second')`);
 
 async function directory(orgId: string, name: string, refused: number): Promise<void> {
   const id = uuidv7();
