@@ -134,10 +134,10 @@ const releaseColumns = (me: Me, rollouts: readonly Rollout[]): Column<Release>[]
   {
     id: "done",
     title: "Updates",
-    width: "12rem",
+    width: "11.5rem",
     isMinor: true,
     isUsual: ({ rollout }) => offeredBy(rollout) === 0,
-    cell: ({ rollout }) => <Updates of={rollout} />,
+    cell: ({ rollout }) => <Updates of={rollout} isBrief />,
   },
   causeColumn<Release>((release) => {
     const rollout = rolloutOf(release, rollouts);

@@ -10,8 +10,11 @@ export const components = asOptions(["agent", "watchdog", "helper"]);
 /** How many devices were offered a version. */
 export const offeredBy = ({ succeeded, failed, inFlight }: Counts): number => succeeded + failed + inFlight;
 
-/** How many devices of those that were offered a version run it, how many failed, and how many install it now. */
-export function Updates({ of }: { of: Counts }) {
+/**
+ * How many devices of those that were offered a version run it, how many failed, and how many install it
+ * now, unless it `isBrief`.
+ */
+export function Updates({ of, isBrief }: { of: Counts; isBrief?: true }) {
   const offered = offeredBy(of);
   if (offered === 0) return null;
   return (
@@ -22,7 +25,7 @@ export function Updates({ of }: { of: Counts }) {
           , <span className="bad">{of.failed.toLocaleString()} failed</span>
         </>
       ) : null}
-      {of.inFlight > 0 ? <span className="soft"> · {of.inFlight.toLocaleString()} in flight</span> : null}
+      {of.inFlight > 0 && !isBrief ? <span className="soft"> · {of.inFlight.toLocaleString()} in flight</span> : null}
     </span>
   );
 }
