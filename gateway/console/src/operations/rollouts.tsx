@@ -57,24 +57,6 @@ export const rolloutOperations: readonly Operation<Rollout>[] = [
     forgets,
   },
   {
-    id: "rollout.cancel",
-    verb: "Cancel it",
-    alsoCalled: ["Stop"],
-    needs: "POST /api/v1/agent-versions/rollouts/{id}/cancel",
-    icon: CircleX,
-    tone: "danger",
-    shown: "button",
-    isOffered: (rollout) => !isOver(rollout) && rollout.kind === "staged",
-    asks: {
-      title: title("Cancel"),
-      says: () => "No further device is offered the version, permanently.",
-    },
-    run: async (rollout) =>
-      void (await dataOf(api.POST("/api/v1/agent-versions/rollouts/{id}/cancel", { params: of(rollout) }))),
-    done: () => "The rollout is cancelled.",
-    forgets,
-  },
-  {
     id: "rollout.complete",
     verb: "Complete",
     needs: "POST /api/v1/agent-versions/rollouts/{id}/complete",
@@ -99,4 +81,29 @@ export const rolloutOperations: readonly Operation<Rollout>[] = [
     forgets,
   },
   rollBack,
+  {
+    id: "rollout.cancel",
+    verb: "Cancel it",
+    alsoCalled: ["Stop"],
+    needs: "POST /api/v1/agent-versions/rollouts/{id}/cancel",
+    icon: CircleX,
+    tone: "danger",
+    isOffered: (rollout) => !isOver(rollout) && rollout.kind === "staged",
+    asks: {
+      title: title("Cancel"),
+      says: () => "No further device is offered the version, permanently.",
+    },
+    run: async (rollout) =>
+      void (await dataOf(api.POST("/api/v1/agent-versions/rollouts/{id}/cancel", { params: of(rollout) }))),
+    done: () => "The rollout is cancelled.",
+    forgets,
+  },
 ];
+
+const besideResume = rolloutOperations.map(({ shown, ...operation }) =>
+  operation.id === "rollout.resume" && shown ? { ...operation, shown } : operation,
+);
+
+/** The same for the head of its page, which has one button: what continues it comes before what pauses it. */
+export const rolloutHead = (rollout: Rollout): readonly Operation<Rollout>[] =>
+  mayResume(rollout) ? besideResume : rolloutOperations;

@@ -47,9 +47,9 @@ it("is where agent-release halts, for every number of ended updates", () => {
 });
 
 it.each([
-  [limits, 0, "Halts at the line: up to 3 % may fail."],
-  [limits, 6, "Halts at the line: up to 3 % may fail, fewer than 4 of 6."],
-  [limits, 10_000, "Halts at the line: up to 3 % may fail, fewer than 301 of 10,000."],
+  [limits, 0, "The line is where it halts: when clearly more than 3 % fail."],
+  [limits, 6, "The line is where it halts: at 4 failures of 6."],
+  [limits, 10_000, "The line is where it halts: at 301 failures of 10,000."],
 ])("the limits %j say of %d updates: %s", (of, ended, sentence) => {
   expect(haltSentence(of, ended)).toBe(sentence);
 });

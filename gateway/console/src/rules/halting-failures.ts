@@ -1,3 +1,4 @@
+import { counted } from "./counted.ts";
 import { reasonSentence } from "./reason-sentences.ts";
 
 /** Fewer failures never halt by their share: one of two is chance. */
@@ -43,12 +44,14 @@ function atLeast(failed: number, ended: number, share: number): number {
   return sum;
 }
 
-/** What the line of a bar is: how many may fail, and how many of those that have ended, in words. */
+/** What the line of a bar is, in words; of fewer updates than it takes to halt, the share beyond which they do. */
 export function haltSentence(limits: Limits, ended: number): string {
-  const may = `Halts at the line: up to ${limits.haltPercent} % may fail`;
   const limit = haltingFailures(limits, ended);
-  if (limit > ended) return `${may}.`;
-  return `${may}, fewer than ${limit.toLocaleString()} of ${ended.toLocaleString()}.`;
+  const at =
+    limit > ended
+      ? `when clearly more than ${limits.haltPercent} % fail`
+      : `at ${counted(limit, "failures")} of ${ended.toLocaleString()}`;
+  return `The line is where it halts: ${at}.`;
 }
 
 /** A bar of failures in percent of its width, with room beyond the limit for those that are more. */

@@ -231,7 +231,8 @@ inChromium("sessions and limits in the console", (visit) => {
       await page.getByText(said).waitFor();
       await visitor.expectAccessible();
     }
-    await page.getByRole("button", { name: "Cancel it …" }).click();
+    await page.getByRole("button", { name: `More for helper ${rollout.version}` }).click();
+    await page.getByRole("menuitem", { name: "Cancel it …" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Cancel it", exact: true }).click();
     await page.getByText("The rollout is cancelled.").waitFor();
     await visitor.open(`/devices/${deviceId}`, /why-not/);

@@ -80,7 +80,7 @@ inChromium("releases in the console", (visit) => {
       await page.getByRole("button", { name: customer }).waitFor();
       await visitor.expectAccessibleAtBothWidths();
       await page.goBack();
-      await page.getByRole("button", { name: "Cancel it …" }).click();
+      await choose(visitor, `helper ${version}`, "Cancel it …");
       await dialog.getByRole("button", { name: "Cancel it" }).click();
       await page.getByText("The rollout is cancelled.").waitFor();
 

@@ -11,7 +11,7 @@ import { Segments } from "../../parts/segments.tsx";
 import { EmptyState, ListState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Instant } from "../../parts/time.tsx";
-import { reasonSentence } from "../../rules/reason-sentences.ts";
+import { reasonSentence, sharedReason } from "../../rules/reason-sentences.ts";
 import styles from "./rollout.module.css";
 
 type RolloutDevicesProps = {
@@ -28,13 +28,23 @@ export function RolloutDevices({ of: rollout, state, setState }: RolloutDevicesP
     { params: { path: { id: rollout.id }, query: { state } } },
     { everyMs: 10_000 },
   );
+  const shared = sharedReason(list.rows.map(({ reason }) => reason));
   return (
     <Section title="Devices" action={<States of={rollout} state={state} setState={setState} />}>
       <ListState list={list} what="Loading devices">
         <EmptyState title={state ? "No device is in this state." : "No device has been offered it yet."} />
       </ListState>
+      {shared ? <p className="soft">{shared}</p> : null}
       {list.rows.length > 0 ? (
-        <PlainTable columns={["Device", "Organization", ...(state ? [] : ["State"]), "What happened", "When"]}>
+        <PlainTable
+          columns={[
+            "Device",
+            "Organization",
+            ...(state ? [] : ["State"]),
+            ...(shared === null ? ["What happened"] : []),
+            "When",
+          ]}
+        >
           {list.rows.map((attempt) => (
             <tr key={attempt.id}>
               <th scope="row">
@@ -53,7 +63,7 @@ export function RolloutDevices({ of: rollout, state, setState }: RolloutDevicesP
                   <Status of={attempt.state} />
                 </td>
               )}
-              <td className="soft">{reasonSentence(attempt.reason)}</td>
+              {shared === null ? <td className="soft">{reasonSentence(attempt.reason)}</td> : null}
               <td className={plain.end}>
                 <Instant at={attempt.endedAt ?? attempt.offeredAt} />
               </td>

@@ -2,7 +2,7 @@ import { useRef, useState } from "react";
 import { type BodyOf, useGet } from "../../api/queries.ts";
 import { HeadOperations, NextStep } from "../../operations/operation-buttons.tsx";
 import { offeredFor } from "../../operations/record-operation.ts";
-import { rollBack, rolloutOperations } from "../../operations/rollouts.tsx";
+import { rollBack, rolloutHead } from "../../operations/rollouts.tsx";
 import { Chart } from "../../parts/chart.tsx";
 import { Section } from "../../parts/facts.tsx";
 import { useMe } from "../../parts/me.tsx";
@@ -54,7 +54,7 @@ export function RolloutPage() {
             <Time at={rollout.createdAt} />
           </span>
         }
-        actions={<HeadOperations of={rollout} operations={rolloutOperations} name={name} />}
+        actions={<HeadOperations of={rollout} operations={rolloutHead(rollout)} name={name} />}
       />
       <Halts of={rollout} showFailed={showFailed} />
       <div className={styles.cards}>
