@@ -35,6 +35,10 @@ export function decisionState({ current, target, rule }: Pick<Decision, "current
   return current !== null && current === target ? states.up_to_date : states[rule];
 }
 
+/** What the API says of it beyond its state; empty for one that is up to date, whose version stands beside it. */
+export const decisionDetail = ({ rule, detail }: Pick<Decision, "rule" | "detail">): string =>
+  rule === "up_to_date" ? "" : detail;
+
 /** Rules of rollouts, which say more. */
 const rolloutRules: readonly Decision["rule"][] = ["halted", "not_in_ring", "not_in_bucket", "in_flight_cap"];
 

@@ -3,16 +3,14 @@ import { type BodyOf, useList } from "../../api/queries.ts";
 import { Facts, Section } from "../../parts/facts.tsx";
 import { LongCode } from "../../parts/long-text.tsx";
 import { useWhyNot } from "../../parts/me.tsx";
-import { NameOf } from "../../parts/name-of.tsx";
 import { Sides } from "../../parts/sides.tsx";
 import { Loading } from "../../parts/states.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
-import { systemName } from "../../rules/system-name.ts";
 import styles from "./device.module.css";
 import { DeviceAttention } from "./device-attention.tsx";
 import { DeviceTimeline } from "./device-timeline.tsx";
 import { DeviceUpdates } from "./device-updates.tsx";
-import { GroupLinks, SiteLink } from "./site-and-group-links.tsx";
+import { GroupLinks } from "./site-and-group-links.tsx";
 
 const DeviceMetrics = lazy(() => import("./device-metrics.tsx"));
 
@@ -41,51 +39,29 @@ type Fact = readonly [name: string, value: ReactNode];
 /** A fact that not every device has: nothing without it. */
 const optionalFact = (name: string, value: ReactNode): readonly Fact[] => (value ? [[name, value]] : []);
 
-/** What is known of the device, in the order of the questions: where it is, what it is, what runs there. */
+/** What is known of the device and stands nowhere above; its versions, where the user may not read its updates. */
 function DeviceFacts({ of }: { of: Device }) {
-  const addresses = of.reported?.ipAddresses ?? [];
-  const groups: readonly (readonly [title: string, facts: readonly Fact[]])[] = [
-    [
-      "Place",
-      [
-        ["Organization", <NameOf key="organization" id={of.orgId} />],
-        ["Site", of.siteId ? <SiteLink key="site" id={of.siteId} /> : null],
-        ["Groups", of.groupIds.length > 0 ? <GroupLinks key="groups" of={of} /> : null],
-      ],
-    ],
-    [
-      "Machine",
-      [
-        ["System", `${systemName(of.os)}, ${of.arch}`],
-        ["Last address", of.lastIpAddress],
-        ...optionalFact("Own addresses", addresses.join(", ")),
-        ...optionalFact("Serial number", of.serialNumber),
-        ...optionalFact("Hardware id", of.hardwareId ? <LongCode of={of.hardwareId} what="hardware id" /> : null),
-      ],
-    ],
-    [
-      "Agent",
-      [
-        ["Version", of.agentVersion],
-        ...optionalFact("Watchdog", of.watchdogVersion),
-        ...optionalFact("Helper", of.helperVersion),
-        ["Updates", of.autoUpdateEnabled ? "on" : "held"],
-        ["Last seen", <Time key="seen" at={of.lastSeenAt} />],
-        ["Enrolled", <Time key="made" at={of.createdAt} />],
-        ["Id", <LongCode key="id" of={of.id} what="id" />],
-      ],
-    ],
+  const hasUpdates = useWhyNot("GET /api/v1/devices/{id}/update-decision") === null;
+  const versions: readonly Fact[] = [
+    ["Agent", of.agentVersion],
+    ...optionalFact("Watchdog", of.watchdogVersion),
+    ...optionalFact("Helper", of.helperVersion),
   ];
   return (
     <Section title="Facts">
-      <div className={styles.groups}>
-        {groups.map(([title, facts]) => (
-          <div key={title} className={styles.group}>
-            <h3>{title}</h3>
-            <Facts of={facts} />
-          </div>
-        ))}
-      </div>
+      <Facts
+        of={[
+          ["Groups", of.groupIds.length > 0 ? <GroupLinks key="groups" of={of} /> : null],
+          ...(hasUpdates ? [] : versions),
+          ["Updates", of.autoUpdateEnabled ? "on" : "held"],
+          ["Enrolled", <Time key="made" at={of.createdAt} />],
+          ["Last address", of.lastIpAddress],
+          ...optionalFact("Own addresses", (of.reported?.ipAddresses ?? []).join(", ")),
+          ...optionalFact("Serial number", of.serialNumber),
+          ...optionalFact("Hardware id", of.hardwareId ? <LongCode of={of.hardwareId} what="hardware id" /> : null),
+          ["Id", <LongCode key="id" of={of.id} what="id" />],
+        ]}
+      />
     </Section>
   );
 }

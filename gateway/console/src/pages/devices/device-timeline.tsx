@@ -13,7 +13,7 @@ type Device = BodyOf<"/api/v1/devices/{id}">;
 const most = 6;
 
 /** What happened to the device: its updates, what people did, and its enrollment, newest first. */
-export function DeviceTimeline({ of: { id, orgId, createdAt, agentVersion }, onMore }: { of: Device; onMore(): void }) {
+export function DeviceTimeline({ of: { id, orgId, createdAt }, onMore }: { of: Device; onMore(): void }) {
   const params = { path: { id } };
   const mayReadUpdates = useWhyNot("GET /api/v1/devices/{id}/update-decision") === null;
   const mayReadAudit = useWhyNot("GET /api/v1/audit-logs/logs") === null;
@@ -47,7 +47,7 @@ export function DeviceTimeline({ of: { id, orgId, createdAt, agentVersion }, onM
         ),
       };
     }),
-    { key: "enrolled", at: createdAt, icon: Laptop, text: `Enrolled; runs agent ${agentVersion} now` },
+    { key: "enrolled", at: createdAt, icon: Laptop, text: "Enrolled" },
   ];
   const newest = moments.sort((a, b) => b.at.localeCompare(a.at)).slice(0, most);
   return (

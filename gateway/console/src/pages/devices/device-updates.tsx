@@ -8,7 +8,7 @@ import { Sentence } from "../../parts/sentence.tsx";
 import { FailureState, Loading } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
-import { decisionState, dependsOnRollout } from "../../rules/decision-state.ts";
+import { decisionDetail, decisionState, dependsOnRollout } from "../../rules/decision-state.ts";
 import { needsLook } from "../../rules/device-needs.ts";
 import { reasonSentence } from "../../rules/reason-sentences.ts";
 import styles from "./device.module.css";
@@ -69,7 +69,7 @@ export function DeviceUpdates({ id, isShort = false }: { id: string; isShort?: b
                     <>
                       {" "}
                       <span className="soft">
-                        <Sentence of={each.detail} />
+                        <Sentence of={decisionDetail(each)} />
                       </span>{" "}
                       <RolloutsOf of={each} />
                     </>

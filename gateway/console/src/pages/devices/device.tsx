@@ -21,6 +21,7 @@ import { useFilters, useRecordId } from "../../parts/use-filters.ts";
 import { systemName } from "../../rules/system-name.ts";
 import { DeviceOverview } from "./device-overview.tsx";
 import { DeviceUpdates } from "./device-updates.tsx";
+import { SiteLink } from "./site-and-group-links.tsx";
 
 const DeviceEvents = lazy(() => import("./device-events.tsx"));
 const DeviceHistory = lazy(() => import("./device-history.tsx"));
@@ -89,7 +90,7 @@ function DeviceLine({ of: { orgId, siteId, os, arch, lastSeenAt, labels } }: { o
         <NameOf id={orgId} />
         {siteId ? (
           <>
-            , <NameOf id={siteId} />
+            , <SiteLink id={siteId} />
           </>
         ) : null}{" "}
         · {systemName(os)}, {arch} · last heartbeat <Time at={lastSeenAt} />

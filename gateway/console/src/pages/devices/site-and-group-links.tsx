@@ -3,13 +3,14 @@ import { Link } from "@tanstack/react-router";
 import { useGet } from "../../api/queries.ts";
 import { to, toRecord } from "../../parts/links.ts";
 import { useMe } from "../../parts/me.tsx";
+import { NameOf } from "../../parts/name-of.tsx";
 import { whyNot } from "../../rules/why-not.ts";
 
 /** A site by its name, as a link where it may be seen. */
 export function SiteLink({ id }: { id: string }) {
   const mayRead = whyNot(useMe(), "GET /api/v1/orgs/sites/{id}") === null;
   const { data } = useGet("/api/v1/orgs/sites/{id}", { params: { path: { id } } }, { enabled: mayRead });
-  if (!data) return <code>{id.slice(0, 8)}</code>;
+  if (!data) return <NameOf id={id} />;
   return <Link {...toRecord("/sites/$id", { id }, { orgId: data.orgId })}>{data.name}</Link>;
 }
 
