@@ -38,7 +38,9 @@ export function CountedDevices({ of, counts }: DeviceCountsProps & { counts: Cou
       <span className={styles.bar} data-tone={tone} aria-hidden>
         <span style={{ width: `${(100 * online) / total}%` }} />
       </span>
-      {online.toLocaleString()} of {total.toLocaleString()} online
+      <span>
+        {online.toLocaleString()} of {total.toLocaleString()} online
+      </span>
     </Link>
   );
 }

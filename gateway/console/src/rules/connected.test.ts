@@ -1,5 +1,5 @@
 import { expect, it } from "@jest/globals";
-import { connectedOf, outageOf } from "./connected.ts";
+import { connectedOf, outageOf, stepOf } from "./connected.ts";
 
 const counts = (online: number, updating: number, offline: number, quarantined = 0) => ({
   ...{ online, updating, offline, quarantined },
@@ -13,4 +13,13 @@ it.each([
 ] as const)("%s", (_name, of, online, total, tone, heading) => {
   expect(connectedOf(of)).toEqual({ online, total, tone });
   expect(outageOf(of)).toBe(heading);
+});
+
+it.each([
+  ["none of an owner whose devices are well", counts(9, 0, 1), undefined],
+  ["the offline ones of an outage", counts(1, 0, 1), "See offline devices"],
+  ["those that wait for approval", counts(9, 0, 0, 3), "See 3 to approve"],
+  ["those that wait, in an outage, too", counts(0, 0, 2, 1_200), "See 1,200 to approve"],
+] as const)("devices to look at are %s", (_name, of, words) => {
+  expect(stepOf(of)?.words).toBe(words);
 });

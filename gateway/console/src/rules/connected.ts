@@ -21,3 +21,13 @@ export function outageOf(counts: DeviceCounts): string {
   if (total === 0) return "No devices";
   return tone === "bad" ? "At least half offline" : tone === "warn" ? "At least a tenth offline" : "Mostly online";
 }
+
+type Step = { status: "quarantined" | "offline"; words: string };
+
+/** Devices of an owner to look at, by their status; of both, those that wait: an outage has a heading and a colour. */
+export function stepOf(counts: DeviceCounts): Step | null {
+  if (counts.quarantined > 0) {
+    return { status: "quarantined", words: `See ${counts.quarantined.toLocaleString()} to approve` };
+  }
+  return connectedOf(counts).tone === "bad" ? { status: "offline", words: "See offline devices" } : null;
+}

@@ -7,7 +7,7 @@ import { organizationOperations } from "../../operations/organizations.tsx";
 import { toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
 import { useMe, useWhyNot } from "../../parts/me.tsx";
-import { byOutage, offlineStep, ownerDeviceColumns, troubleFirst } from "../../parts/owner-columns.tsx";
+import { byOutage, ownerDevices, ownerStep, troubleFirst } from "../../parts/owner-columns.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { statusColumn } from "../../parts/status-column.tsx";
 import { Time } from "../../parts/time.tsx";
@@ -39,7 +39,7 @@ export function Organizations() {
           cell: ({ id, name }) => <Link {...toRecord("/orgs/$id", { id }, { orgId: id })}>{name}</Link>,
         },
         statusColumn(),
-        ...(maySeeDevices ? ownerDeviceColumns(itself) : []),
+        ...(maySeeDevices ? [ownerDevices(itself)] : []),
         {
           id: "slug",
           title: "Slug",
@@ -73,7 +73,7 @@ export function Organizations() {
           isUsual: () => true,
           cell: ({ createdAt }) => <Time at={createdAt} />,
         },
-        ...(maySeeDevices ? [offlineStep(itself)] : []),
+        ...(maySeeDevices ? [ownerStep(itself)] : []),
         actionsColumn(organizationOperations, ({ name }) => name),
       ]}
       empty={

@@ -8,7 +8,7 @@ import { toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
 import { useMe, useWhyNot } from "../../parts/me.tsx";
 import { organizationColumn } from "../../parts/name-of.tsx";
-import { byOutage, offlineStep, ownerDeviceColumns, troubleFirst } from "../../parts/owner-columns.tsx";
+import { byOutage, ownerDevices, ownerStep, troubleFirst } from "../../parts/owner-columns.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
@@ -41,7 +41,7 @@ export function Sites() {
           cell: ({ id, name }) => <Link {...toRecord("/sites/$id", { id }, { orgId })}>{name}</Link>,
         },
         ...(chosenOrgId === undefined ? [organizationColumn] : []),
-        ...(maySeeDevices ? ownerDeviceColumns(itself) : []),
+        ...(maySeeDevices ? [ownerDevices(itself)] : []),
         {
           id: "zone",
           title: "Time zone",
@@ -69,7 +69,7 @@ export function Sites() {
           isUsual: () => true,
           cell: ({ createdAt }) => <Time at={createdAt} />,
         },
-        ...(maySeeDevices ? [offlineStep(itself)] : []),
+        ...(maySeeDevices ? [ownerStep(itself)] : []),
         actionsColumn(siteOperations, ({ name }) => name),
       ]}
       empty={
