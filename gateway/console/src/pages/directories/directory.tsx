@@ -60,7 +60,7 @@ export function DirectoryPage() {
         }
         side={
           <>
-            {data.lastCycle ? <LastCycle of={data.lastCycle} id={id} /> : null}
+            {data.lastCycle ? <LastCycle of={data.lastCycle} id={id} isFailing={isFailing} /> : null}
             <Connection of={data} />
           </>
         }
@@ -69,10 +69,11 @@ export function DirectoryPage() {
   );
 }
 
-type LastCycleProps = { of: NonNullable<Directory["lastCycle"]>; id: string };
+/** With `isFailing`, below a banner that says how many requests were refused. */
+type LastCycleProps = { of: NonNullable<Directory["lastCycle"]>; id: string; isFailing: boolean };
 
 /** How the last run of requests went, and how many groups there are. */
-function LastCycle({ of: cycle, id }: LastCycleProps) {
+function LastCycle({ of: cycle, id, isFailing }: LastCycleProps) {
   const groups = useGet("/api/v1/directories/{id}/groups", { params: { path: { id }, query: { limit: "100" } } });
   return (
     <Section title="Last sync">
@@ -82,9 +83,11 @@ function LastCycle({ of: cycle, id }: LastCycleProps) {
           ["People and groups", cycleWords(cycle)],
           [
             "Refused",
-            <span key="refused" className={cycle.refused > 0 ? "bad" : undefined}>
-              {refusedWords(cycle)}
-            </span>,
+            isFailing ? null : (
+              <span key="refused" className={cycle.refused > 0 ? "bad" : undefined}>
+                {refusedWords(cycle)}
+              </span>
+            ),
           ],
           ["Groups so far", groups.data?.pagination.total?.toLocaleString()],
         ]}

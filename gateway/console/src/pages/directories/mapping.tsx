@@ -77,13 +77,11 @@ function MappingForm({ directory: { id, orgId, defaultRoleId }, saved }: { direc
       title="Role mapping"
       action={
         <div>
-          <button
-            type="button"
-            disabled={why !== null || groupList.length === 0}
-            onClick={() => add(groupList[0]?.id ?? null)}
-          >
-            Add a group
-          </button>
+          {groupList[0] ? (
+            <button type="button" disabled={why !== null} onClick={() => add(groupList[0]?.id ?? null)}>
+              Add a group
+            </button>
+          ) : null}
           <button type="button" disabled={why !== null} onClick={() => add(null)}>
             Add a claim
           </button>
