@@ -163,6 +163,31 @@ describe("migrate", () => {
     expect(await applied()).toContain("tenancy/0002_change.sql");
   });
 
+  it("goes on after a deadlock with what a running service does", async () => {
+    await file("0001_first.sql", secured("first"));
+    await file("0002_second.sql", secured("second"));
+    await run();
+    await file("0003_both.sql", "alter table first add column body text; alter table second add column body text;");
+    let attempts = 0;
+    await withClient(test.superuserUrl, async (service) => {
+      // The other one of both is ended.
+      await service.query("set deadlock_timeout = '1h'; begin; select * from tenancy.second");
+      const counting = { ...log, info: () => {}, warn: () => void (++attempts === 1 && service.query("commit")) };
+      const migrated = migrate({
+        url: test.ownerUrl,
+        service: "tenancy",
+        dirs: [{ label: "tenancy", path }],
+        log: counting as unknown as typeof log,
+      });
+      const isWaiting = () => service.query("select from pg_locks where not granted");
+      while ((await isWaiting()).rowCount === 0);
+      await service.query("select * from tenancy.first");
+      await migrated;
+    });
+    expect(attempts).toBe(1);
+    expect(await applied()).toContain("tenancy/0003_both.sql");
+  });
+
   it("refuses to run as superuser, as the app role, and in a database without roles.sql", async () => {
     expect(await refused(run({ url: test.superuserUrl }))).toMatch(/superuser or has BYPASSRLS/);
     expect(await refused(run({ url: test.appUrl }))).toMatch(

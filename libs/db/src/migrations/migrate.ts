@@ -20,6 +20,8 @@ export type MigrateOptions = {
 };
 
 const lockAttempts = 20;
+/** A lock that others hold, and a deadlock with them. */
+const heldBack = ["55P03", "40P01"];
 
 /**
  * Brings the schema of `service` up to this version: plain SQL, forward only, one transaction per file, one process at
@@ -130,8 +132,7 @@ async function run(client: pg.Client, schema: string, migration: Migration, log:
     } catch (error) {
       if (isConnectionFailure(error)) throw error;
       await client.query("rollback");
-      const lockNotAvailable = codeOf(error) === "55P03";
-      if (!lockNotAvailable || attempt + 1 >= lockAttempts) {
+      if (!heldBack.includes(codeOf(error) ?? "") || attempt + 1 >= lockAttempts) {
         throw new StartRefused(`migration ${file} failed: ${messageOf(error)}`, { cause: error });
       }
       log.warn({ schema, file, attempt }, "migration waits for a lock held by others, trying again");
