@@ -100,7 +100,7 @@ const releaseColumns = (me: Me, rollouts: readonly Rollout[]): Column<Release>[]
   {
     id: "version",
     title: "Version",
-    width: "8.5rem",
+    width: "8rem",
     cell: (release) => (
       <Link {...toRecord("/releases/rollouts/$id", { id: rolloutOf(release, rollouts)?.id ?? release.rollout.id })}>
         {release.component} {release.version}
@@ -110,7 +110,7 @@ const releaseColumns = (me: Me, rollouts: readonly Rollout[]): Column<Release>[]
   {
     id: "state",
     title: "State",
-    width: "7.5rem",
+    width: "7rem",
     as: "state",
     cell: stateOf,
   },
@@ -134,7 +134,7 @@ const releaseColumns = (me: Me, rollouts: readonly Rollout[]): Column<Release>[]
   {
     id: "done",
     title: "Updates",
-    width: "11.5rem",
+    width: "12.5rem",
     isMinor: true,
     isUsual: ({ rollout }) => offeredBy(rollout) === 0,
     cell: ({ rollout }) => <Updates of={rollout} isBrief />,
