@@ -2,11 +2,11 @@ import { access } from "@muster/client/access";
 import { fields as fieldsOfBodies } from "@muster/client/fields";
 import { type Action, idsOf } from "../actions.ts";
 import { connect, type Operation } from "../connection.ts";
-import { exits, Failure, wrongUsage } from "../failure.ts";
+import { wrongUsage } from "../failure.ts";
 import { idAndFilters, idOf, isObject, type JsonObject } from "../fields.ts";
 import type { Io } from "../io.ts";
 import { recordText, tableWriter } from "../table.ts";
-import { type BodyOptions, bodyFrom, call, isConfirmed, methodOf } from "./records.ts";
+import { type BodyOptions, bodyFrom, call, confirm, methodOf } from "./records.ts";
 
 export type ActionOptions = BodyOptions & { org?: string };
 
@@ -28,9 +28,8 @@ export async function runAction(io: Io, action: Action, args: readonly string[],
   const hasBody = takesFields(action) && isWriting(operation);
   const body = hasBody ? { body: await bodyFrom(io, operation, rest, options) } : {};
   const { muster } = connect(io, options);
-  if (io.stdin.isTTY === true && !options.yes && access[operation]?.effects?.includes("destroys")) {
-    const isWanted = await isConfirmed(io, `${action.words} ${args.slice(0, names.length).join(" ")}? (yes)`);
-    if (!isWanted) throw new Failure(exits.failed, "nothing was changed");
+  if (access[operation]?.effects?.includes("destroys")) {
+    await confirm(io, options, `${action.words} ${args.slice(0, names.length).join(" ")}?`);
   }
   const reply = await call(muster, methodOf(operation), path, { params: { path: ids, query }, ...body });
   io.stdout.write(options.json ? `${JSON.stringify(reply, null, 2)}\n` : textOf(reply));

@@ -5,8 +5,8 @@ import { done, exits, Failure, wrongUsage } from "../failure.ts";
 import { idAndFilters, isObject, type JsonObject } from "../fields.ts";
 import type { Globals, Io } from "../io.ts";
 import { resourceOf } from "../resources.ts";
-import { call, isConfirmed, show } from "./records.ts";
-import { reviewDevices, showOutcomes } from "./review-devices.ts";
+import { call, confirm, show } from "./records.ts";
+import { inCalls, reviewDevices } from "./review-devices.ts";
 
 const path = "/api/v1/devices/bulk-jobs/{id}";
 const pollMs = 1_000;
@@ -36,9 +36,7 @@ export async function bulkDevices(io: Io, action: string, args: readonly string[
   const { pagination } = await call(muster, "GET", "/api/v1/devices", { params: { query } });
   const total = isObject(pagination) ? Number(pagination.total) : 0;
   if (total === 0) throw new Failure(exits.missing, "no device matches");
-  if (!options.yes && !(await isConfirmed(io, `${action} ${total} devices? (yes)`))) {
-    throw new Failure(exits.failed, "nothing was changed");
-  }
+  await confirm(io, options, `${action} ${total} devices?`);
   const body = { filter, expectedCount: total, action, ...(change ? { change } : {}) };
   const started = await call(muster, "POST", "/api/v1/devices/bulk-jobs", { body });
   const job = await endOf(io, muster, String(started.id));
@@ -56,18 +54,12 @@ async function changeChosen(io: Io, action: string, ids: readonly string[], opti
   if (action === "update" && change === null) throw wrongUsage("an update takes --site or --auto-update");
   if (io.stdin.isTTY !== true && !options.yes) throw wrongUsage("without a terminal it needs --yes");
   const { muster } = connect(io, options);
-  if (!options.yes && !(await isConfirmed(io, `${action} ${ids.length} devices? (yes)`))) {
-    throw new Failure(exits.failed, "nothing was changed");
-  }
-  const results = [];
-  for (let at = 0; at < ids.length; at += perCall) {
-    const deviceIds = ids.slice(at, at + perCall);
-    const reply = change
+  await confirm(io, options, `${action} ${ids.length} devices?`);
+  const send = (deviceIds: string[]) =>
+    change
       ? muster.POST("/api/v1/devices/bulk-update", { body: { deviceIds, change } })
       : muster.POST("/api/v1/devices/bulk-decommission", { body: { deviceIds } });
-    results.push(...(await done(reply)).results);
-  }
-  showOutcomes(io, results, options);
+  await inCalls(io, options, { ids, perCall }, (deviceIds) => done(send(deviceIds)));
 }
 
 /** Shows a job, or cancels it. */

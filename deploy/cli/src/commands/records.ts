@@ -180,18 +180,18 @@ export async function remove(io: Io, typed: string, id: string, options: Globals
   const resource = resourceOf(typed, "delete");
   idOf(id);
   const { muster } = connect(io, options);
-  if (io.stdin.isTTY === true && !options.yes && !(await isConfirmed(io, `Delete ${id} of ${resource.name}? (yes)`))) {
-    throw new Failure(exits.failed, "nothing was deleted");
-  }
+  await confirm(io, options, `Delete ${id} of ${resource.name}?`, "nothing was deleted");
   await call(muster, "DELETE", `${resource.path}/{id}`, { params: { path: { id } } });
   if (!options.json) io.stderr.write(`Deleted ${id} of ${resource.name}\n`);
 }
 
-/** Asks at a terminal. */
-export async function isConfirmed(io: Io, question: string): Promise<boolean> {
+/** Asks at a terminal, unless `--yes`; throws a Failure without a yes. */
+export async function confirm(io: Io, { yes }: Globals, question: string, otherwise = "nothing was changed") {
+  if (io.stdin.isTTY !== true || yes) return;
   const prompt = promptOf(io);
   try {
-    return ["y", "yes"].includes((await prompt.ask(question)).toLowerCase());
+    const answer = (await prompt.ask(`${question} (yes)`)).toLowerCase();
+    if (!["y", "yes"].includes(answer)) throw new Failure(exits.failed, otherwise);
   } finally {
     prompt.close();
   }

@@ -20,18 +20,25 @@ export async function reviewDevices(io: Io, typed: string, named: readonly strin
     throw wrongUsage(`${action} decommissions devices: without a terminal it needs --yes`);
   }
   const { muster } = connect(io, options, ["POST /api/v1/devices/bulk-review"]);
-  const results = [];
-  for (let at = 0; at < ids.length; at += perCall) {
-    const body = { deviceIds: ids.slice(at, at + perCall), action };
-    results.push(...(await done(muster.POST("/api/v1/devices/bulk-review", { body }))).results);
-  }
-  showOutcomes(io, results, options);
+  await inCalls(io, options, { ids, perCall }, (deviceIds) =>
+    done(muster.POST("/api/v1/devices/bulk-review", { body: { deviceIds, action } })),
+  );
 }
 
 type Outcome = { id: string; code: string | null; error: string | null };
 
-/** Names each device with its outcome; throws a Failure when one of them was refused. */
-export function showOutcomes(io: Io, results: readonly Outcome[], { json }: Globals): void {
+/**
+ * Sends devices, as many in a call as the API takes, and names each with its outcome. Throws a Failure when one of them
+ * was refused; the others are done.
+ */
+export async function inCalls(
+  io: Io,
+  { json }: Globals,
+  { ids, perCall }: { ids: readonly string[]; perCall: number },
+  send: (deviceIds: string[]) => Promise<{ results: readonly Outcome[] }>,
+): Promise<void> {
+  const results: Outcome[] = [];
+  for (let at = 0; at < ids.length; at += perCall) results.push(...(await send(ids.slice(at, at + perCall))).results);
   const lines = results.map(({ id, code, error }) => `${id} ${code === null ? "done" : `${code}: ${error}`}\n`);
   io.stdout.write(json ? `${JSON.stringify(results, null, 2)}\n` : lines.join(""));
   const refused = results.filter(({ code }) => code !== null);

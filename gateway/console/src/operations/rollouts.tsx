@@ -26,6 +26,23 @@ export const rollBack: Operation<Rollout> = {
   forgets,
 };
 
+const pauseInMenu: Operation<Rollout> = {
+  id: "rollout.pause",
+  verb: "Pause",
+  needs: "POST /api/v1/agent-versions/rollouts/{id}/pause",
+  icon: Pause,
+  isOffered: (rollout) => !isOver(rollout) && !isStopped(rollout),
+  asks: {
+    title: title("Pause"),
+    says: () => "No further device is offered the version. Updates in progress continue.",
+  },
+  run: async (rollout) =>
+    void (await dataOf(api.POST("/api/v1/agent-versions/rollouts/{id}/pause", { params: of(rollout) }))),
+  done: () => "The rollout is paused.",
+  forgets,
+};
+const pause: Operation<Rollout> = { ...pauseInMenu, shown: "button" };
+
 /** What can be done with a rollout. */
 export const rolloutOperations: readonly Operation<Rollout>[] = [
   {
@@ -40,22 +57,7 @@ export const rolloutOperations: readonly Operation<Rollout>[] = [
     form: ResumeRollout,
     forgets,
   },
-  {
-    id: "rollout.pause",
-    verb: "Pause",
-    needs: "POST /api/v1/agent-versions/rollouts/{id}/pause",
-    icon: Pause,
-    shown: "button",
-    isOffered: (rollout) => !isOver(rollout) && !isStopped(rollout),
-    asks: {
-      title: title("Pause"),
-      says: () => "No further device is offered the version. Updates in progress continue.",
-    },
-    run: async (rollout) =>
-      void (await dataOf(api.POST("/api/v1/agent-versions/rollouts/{id}/pause", { params: of(rollout) }))),
-    done: () => "The rollout is paused.",
-    forgets,
-  },
+  pause,
   {
     id: "rollout.complete",
     verb: "Complete",
@@ -100,10 +102,8 @@ export const rolloutOperations: readonly Operation<Rollout>[] = [
   },
 ];
 
-const besideResume = rolloutOperations.map(({ shown, ...operation }) =>
-  operation.id === "rollout.resume" && shown ? { ...operation, shown } : operation,
-);
+const pausedInMenu = rolloutOperations.map((each) => (each === pause ? pauseInMenu : each));
 
 /** The same for the head of its page, which has one button: what continues it comes before what pauses it. */
 export const rolloutHead = (rollout: Rollout): readonly Operation<Rollout>[] =>
-  mayResume(rollout) ? besideResume : rolloutOperations;
+  mayResume(rollout) ? pausedInMenu : rolloutOperations;

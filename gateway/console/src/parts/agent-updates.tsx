@@ -7,7 +7,7 @@ import { type ErrorsOf, FormDialog } from "./form-dialog.tsx";
 import { Options } from "./options.tsx";
 import { Time } from "./time.tsx";
 
-type Updates = BodyOf<"/api/v1/orgs/organizations/{id}/agent-updates">;
+export type Updates = BodyOf<"/api/v1/orgs/organizations/{id}/agent-updates">;
 type FieldName = keyof Updates["fields"];
 type Day = NonNullable<Updates["fields"]["windowDays"]["value"]>[number];
 

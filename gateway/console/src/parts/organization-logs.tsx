@@ -1,4 +1,5 @@
-import { type BodyOf, useGet } from "../api/queries.ts";
+import { useGet } from "../api/queries.ts";
+import { counted } from "../rules/counted.ts";
 import { Facts, Section } from "./facts.tsx";
 import { FailureState, Loading } from "./states.tsx";
 
@@ -16,7 +17,7 @@ export function OrganizationLogs({ id }: { id: string }) {
         of={[
           ["Rows today", ofQuota(today.rows, effective.rowsPerDay)],
           ["Bytes today", ofQuota(today.bytes, effective.bytesPerDay)],
-          ["Refused today", today.refusedRequests === 0 ? "none" : requestsText(today)],
+          ["Refused today", refusedText(today.refusedRequests)],
           ["Agents' logs are kept", `${effective.agentLogDays.toLocaleString()} days`],
           ["Event logs are kept", `${effective.eventLogDays.toLocaleString()} days`],
         ]}
@@ -29,5 +30,5 @@ export function OrganizationLogs({ id }: { id: string }) {
 const ofQuota = (count: number, most: number | null) =>
   `${count.toLocaleString()} of ${most === null ? "any number" : `${most.toLocaleString()} a day`}`;
 
-const requestsText = ({ refusedRequests }: BodyOf<typeof path>["today"]) =>
-  `${refusedRequests.toLocaleString()} ${refusedRequests === 1 ? "request" : "requests"}: agents keep their rows and try again`;
+const refusedText = (count: number) =>
+  count === 0 ? "none" : `${counted(count, "requests")}: agents keep their rows and try again`;

@@ -14,9 +14,14 @@ const names: Readonly<Record<string, string>> = {
   autoUpdateEnabled: "updates",
 };
 
-const nameOf = (field: string) =>
-  (Object.hasOwn(names, field) ? names[field] : undefined) ??
+/** A field's name as words. */
+export const fieldWords = (field: string): string =>
   words(field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
+
+const nameOf = (field: string) => (Object.hasOwn(names, field) ? names[field] : undefined) ?? fieldWords(field);
+
+/** A recorded reason as a sentence. */
+export const reasonWords = (reason: string): string => withInstants(reasonSentence(reason), (at) => at.toISOString());
 
 export const sidesOf = (details: Readonly<Record<string, unknown>>): Sides =>
   (details as Sides & { changes?: Sides }).changes ?? (details as Sides);
@@ -52,7 +57,7 @@ type Row = { details: Readonly<Record<string, unknown>>; errorMessage: string | 
 /** What an audit row says besides its title: what changed, else why; empty where the title says it all. */
 export function rowInShort({ details, errorMessage }: Row): string {
   const { reason, required } = details;
-  const why = typeof reason === "string" ? withInstants(reasonSentence(reason), (at) => at.toISOString()) : "";
+  const why = typeof reason === "string" ? reasonWords(reason) : "";
   const needs = typeof required === "string" ? `Needs the permission ${required}.` : "";
   return changesInShort(details) || needs || reasonSentence(errorMessage) || why;
 }

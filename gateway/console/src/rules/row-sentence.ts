@@ -1,6 +1,5 @@
 import { actionWords } from "./action-words.ts";
-import { withInstants } from "./api-sentence.ts";
-import { reasonSentence } from "./reason-sentences.ts";
+import { fieldWords, reasonWords } from "./changed-fields.ts";
 
 type Row = Parameters<typeof actionWords>[0] & {
   actorType: string;
@@ -25,9 +24,8 @@ export function recordedFacts(details: Readonly<Record<string, unknown>>): [name
   return Object.entries(details).flatMap(([name, value]): [string, string][] => {
     const isPlain = typeof value === "string" || typeof value === "number" || typeof value === "boolean";
     if (!isPlain || name === "rawActorId") return [];
-    const words = name.replaceAll(/[A-Z_]/g, (letter) => ` ${letter === "_" ? "" : letter.toLowerCase()}`);
-    const text =
-      name === "reason" ? withInstants(reasonSentence(String(value)), (at) => at.toISOString()) : String(value);
+    const words = fieldWords(name);
+    const text = name === "reason" ? reasonWords(String(value)) : String(value);
     return [[words.charAt(0).toUpperCase() + words.slice(1), text]];
   });
 }

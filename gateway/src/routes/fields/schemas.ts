@@ -27,6 +27,10 @@ export const comingTimeIn = timeIn.superRefine((text, { addIssue }) => {
   if (new Date(text) <= new Date()) addIssue({ code: "custom", message: "Must be in the future" });
 });
 
+/** A filter by what is so or not; absent, both. */
+export const flag = z.enum(["true", "false"]).optional();
+export const flagOf = (text: z.infer<typeof flag>): boolean | undefined => (text ? text === "true" : undefined);
+
 /**
  * `page`, `limit`, `cursor`, `skipCount` of every list. Numbers out of range are clamped, what is no number is the
  * default.

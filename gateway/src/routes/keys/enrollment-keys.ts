@@ -4,6 +4,8 @@ import { type Route, route } from "../../route/route.ts";
 import {
   comingTimeIn,
   exampleId,
+  flag,
+  flagOf,
   id,
   idOut,
   idParams,
@@ -99,16 +101,12 @@ const list = route({
   summary: "Enrollment keys of accessible organizations, newest first",
   query: listQuery.extend({
     orgId: id.optional().meta({ description: only.organization }),
-    expired: z
-      .enum(["true", "false"])
-      .optional()
-      .meta({ description: "Only records that have expired, or only others." }),
+    expired: flag.meta({ description: "Only records that have expired, or only others." }),
   }),
   reply: z.object({ data: z.array(enrollmentKey), pagination }),
   errors: ["organization_not_found"],
   async handle({ query, rpc }, { services }) {
-    const expired = query.expired === undefined ? undefined : query.expired === "true";
-    const wanted = { page: pageOf(query), orgId: query.orgId ?? "", expired };
+    const wanted = { page: pageOf(query), orgId: query.orgId ?? "", expired: flagOf(query.expired) };
     const reply = await services.enrollmentKeys.listEnrollmentKeys(wanted, await rpc());
     return { data: reply.enrollmentKeys.map(enrollmentKeyOf), pagination: paginationOf(reply.page) };
   },

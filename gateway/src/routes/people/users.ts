@@ -3,6 +3,8 @@ import { type Route, route } from "../../route/route.ts";
 import { maskOf } from "../fields/field-mask.ts";
 import {
   exampleId,
+  flag,
+  flagOf,
   id,
   idParams,
   listQuery,
@@ -89,10 +91,7 @@ const list = route({
       .optional()
       .meta({ description: "Only records with this role: its id, or the key of a seeded one." }),
     status: userStatus.optional().meta({ description: only.equal }),
-    mfaEnabled: z
-      .enum(["true", "false"])
-      .optional()
-      .meta({ description: "Only records with a second factor, or only others." }),
+    mfaEnabled: flag.meta({ description: "Only records with a second factor, or only others." }),
     search: z.string().max(255).optional().meta({
       description:
         "Only records with a name or e-mail address that has a word beginning with each of these, at most 8 words, ignoring case.",
@@ -102,7 +101,7 @@ const list = route({
   errors: ["partner_not_found", "organization_not_found"],
   async handle({ query, rpc }, { services }) {
     const { partnerId = "", orgId = "", role = "", status: of = "", search = "" } = query;
-    const mfaEnabled = query.mfaEnabled === undefined ? undefined : query.mfaEnabled === "true";
+    const mfaEnabled = flagOf(query.mfaEnabled);
     const wanted = { page: pageOf(query), partnerId, orgId, role, status: of, mfaEnabled, query: search };
     const reply = await services.users.listUsers(wanted, await rpc());
     return { data: reply.users.map(userOf), pagination: paginationOf(reply.page) };

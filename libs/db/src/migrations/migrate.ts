@@ -1,7 +1,7 @@
 import { backoffMs, codeOf, type Logger, messageOf, sleep } from "@muster/kit";
 import type pg from "pg";
 import { connectWhenUp } from "../client/connect.ts";
-import { isConnectionFailure } from "../client/failures.ts";
+import { isConnectionFailure, isRepeatable } from "../client/failures.ts";
 import { StartRefused } from "../client/start-refused.ts";
 import { type Migration, type MigrationDir, pendingMigrations, type Recorded, readMigrations } from "./migrations.ts";
 import { type RoleNames, roleNames } from "./role-names.ts";
@@ -20,8 +20,6 @@ export type MigrateOptions = {
 };
 
 const lockAttempts = 20;
-/** A lock that others hold, and a deadlock with them. */
-const heldBack = ["55P03", "40P01"];
 
 /**
  * Brings the schema of `service` up to this version: plain SQL, forward only, one transaction per file, one process at
@@ -132,7 +130,8 @@ async function run(client: pg.Client, schema: string, migration: Migration, log:
     } catch (error) {
       if (isConnectionFailure(error)) throw error;
       await client.query("rollback");
-      if (!heldBack.includes(codeOf(error) ?? "") || attempt + 1 >= lockAttempts) {
+      const isHeldBack = codeOf(error) === "55P03" || isRepeatable(error);
+      if (!isHeldBack || attempt + 1 >= lockAttempts) {
         throw new StartRefused(`migration ${file} failed: ${messageOf(error)}`, { cause: error });
       }
       log.warn({ schema, file, attempt }, "migration waits for a lock held by others, trying again");
