@@ -69,14 +69,18 @@ async function restart(pidOf: (stack: StackFile) => number | undefined): Promise
   const before = pidOf(await cluster.stack()) as number;
   process.kill(before, "SIGKILL");
   await until("its successor", async () => pidOf(await cluster.stack()) !== before, 30_000);
-  await until(
-    "the cluster to be healthy again",
-    async () => {
-      const reply = await fetch(`${cluster.url}/health`).catch(() => null);
-      return reply?.ok && ((await reply.json()) as { status: string }).status === "ok";
-    },
-    60_000,
-  );
+  const { gateways } = await cluster.stack();
+  // Each gateway connects again by itself.
+  for (const { url } of gateways) {
+    await until(
+      `the cluster to be healthy again at ${url}`,
+      async () => {
+        const reply = await fetch(`${url}/health`).catch(() => null);
+        return reply?.ok && ((await reply.json()) as { status: string }).status === "ok";
+      },
+      60_000,
+    );
+  }
 }
 
 describe("the services' copies of the tenants", () => {
