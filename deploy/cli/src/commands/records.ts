@@ -11,6 +11,7 @@ import { messageOf } from "../message-of.ts";
 import { promptOf } from "../prompt.ts";
 import { type Resource, resourceOf } from "../resources.ts";
 import { recordText, tableWriter } from "../table.ts";
+import { organizationTable } from "./organization-table.ts";
 import { queryOfView } from "./saved-views.ts";
 
 const methods = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
@@ -52,9 +53,14 @@ export async function get(io: Io, typed: string, args: readonly string[], option
   const view = options.view === undefined ? {} : await queryOfView(muster, resource.name, options.view);
   const query = { ...view, ...(options.org ? withOrg(resource, options.org) : {}), ...filters };
   const rows = rowsOf(muster, resource, { query, of: options.of, limit: limitOf(options) });
+  if (options.json) return showJson(io, rows);
   const columns = options.columns?.split(",") ?? resource.columns;
-  if (options.json) await showJson(io, rows);
-  else await showTable(io, rows, columns, options.csv ? csvWriter(columns) : tableWriter(columns));
+  const ofOrganizations = options.columns === undefined && !Object.hasOwn(query, "orgId");
+  await showTable(io, rows, async (first) => {
+    checkColumns(columns, first);
+    if (options.csv) return csvWriter(columns);
+    return ofOrganizations && Object.hasOwn(first, "orgId") ? organizationTable(muster, columns) : tableWriter(columns);
+  });
 }
 
 function withOrg(resource: Resource, orgId: string): JsonObject {
@@ -89,27 +95,31 @@ async function* rowsOf(muster: MusterClient, resource: Resource, { query, of, li
 
 const aboutMore = "There are more: --limit N or --all shows them.\n";
 
+type Writer = (rows: readonly JsonObject[]) => string | Promise<string>;
+
+/** The lines of a page at a time, in the form that the first row asks for. */
 async function showTable(
   io: Io,
   rows: AsyncGenerator<Row>,
-  columns: readonly string[],
-  write: (rows: readonly object[]) => string,
+  writerFor: (first: JsonObject) => Promise<Writer>,
 ): Promise<void> {
   let held: JsonObject[] = [];
-  let count = 0;
+  let write: Writer | null = null;
+  const flush = async () => {
+    const [first] = held;
+    if (first === undefined) return;
+    write ??= await writerFor(first);
+    io.stdout.write(await write(held));
+    held = [];
+  };
+  let hasMore = false;
   for await (const next of rows) {
-    if ("more" in next) {
-      io.stdout.write(write(held));
-      held = [];
-      io.stderr.write(aboutMore);
-      break;
-    }
-    if (count === 0) checkColumns(columns, next.row);
-    count += 1;
-    if (held.push(next.row) === 100) io.stdout.write(write(held.splice(0)));
+    hasMore = "more" in next;
+    if (!("more" in next) && held.push(next.row) === 100) await flush();
   }
-  if (held.length > 0) io.stdout.write(write(held));
-  if (count === 0) io.stderr.write("None.\n");
+  await flush();
+  if (hasMore) io.stderr.write(aboutMore);
+  if (write === null) io.stderr.write("None.\n");
 }
 
 /** Every row has every field of its list; throws a Failure for a column that is none. */
