@@ -8,11 +8,13 @@ type FactsProps = {
   isBrief?: true;
   /** One below another in the whole width, for values as long as addresses. */
   isWide?: true;
+  /** Each value below its name, where addresses have little room. */
+  isStacked?: true;
 };
 
 /** Names and values of a record. */
-export const Facts = ({ of, isBrief, isWide }: FactsProps) => (
-  <dl className={styles.facts} data-size={isWide ? "wide" : undefined}>
+export const Facts = ({ of, isBrief, isWide, isStacked }: FactsProps) => (
+  <dl className={styles.facts} data-size={isStacked ? "stacked" : isWide ? "wide" : undefined}>
     {of.map(([name, value]) =>
       isBrief && (value === null || value === undefined) ? null : (
         <div key={name}>
@@ -48,6 +50,9 @@ export const Section = ({ title, children, action, tone }: SectionProps) => (
     </WithHead>
   </section>
 );
+
+/** A further part of a card, below a line. */
+export const Part = ({ children }: { children: ReactNode }) => <div className={styles.part}>{children}</div>;
 
 /** Choices beside the heading of a part, in a row. */
 export const Controls = ({ children }: { children: ReactNode }) => <div className={styles.controls}>{children}</div>;
