@@ -1,7 +1,7 @@
-import { ChevronDown, ChevronRight, Link2, Terminal } from "lucide-react";
-import { useState } from "react";
+import { Link2, Terminal } from "lucide-react";
 import { type BodyOf, useGet } from "../../api/queries.ts";
-import { Facts, Json, Section } from "../../parts/facts.tsx";
+import { Facts, Json, Part, Section } from "../../parts/facts.tsx";
+import { Fold } from "../../parts/fold.tsx";
 import { CopyButton } from "../../parts/list-head.tsx";
 import { LongCode } from "../../parts/long-text.tsx";
 import { NameOf } from "../../parts/name-of.tsx";
@@ -23,6 +23,8 @@ import { reasonSentence } from "../../rules/reason-sentences.ts";
 import { namedTypes, recordedFacts, rowSentence } from "../../rules/row-sentence.ts";
 import { Verification } from "./verification.tsx";
 
+type Entry = BodyOf<"/api/v1/audit-logs/logs/{id}">;
+
 /** One audit row: who, what, from where, what changed, and its position in the chain. */
 export function AuditRow() {
   const id = useRecordId("/audit/$id");
@@ -37,12 +39,6 @@ export function AuditRow() {
   }
   if (!row.data) return <Loading what="Loading the row" />;
   const { data } = row;
-  const { before, after } = sidesOf(data.details);
-  const changes = changesOf(before ?? {}, after ?? {});
-  const text = (value: unknown) =>
-    value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value);
-  const isNew = Object.keys(before ?? {}).length === 0;
-  const facts = recordedFacts(data.details);
   return (
     <>
       <PageTitle
@@ -51,99 +47,93 @@ export function AuditRow() {
         sub={<Said of={data} />}
         actions={<Neighbours id={id} words={["Newer entry", "Older entry"]} />}
       />
-      <Sides
-        main={
-          <>
-            {changes.length > 0 ? (
-              <Section title={isNew ? "What it began with" : "What changed"}>
-                <PlainTable columns={isNew ? ["Field", "Value"] : ["Field", "Before", "After"]}>
-                  {changes.map((change) => (
-                    <tr key={change.field}>
-                      <th scope="row">{change.field}</th>
-                      {isNew ? null : <td className={plain.message}>{text(change.before)}</td>}
-                      <td className={plain.message}>{text(change.after)}</td>
-                    </tr>
-                  ))}
-                </PlainTable>
-              </Section>
-            ) : null}
-            {facts.length > 0 ? (
-              <Section title="What was recorded">
-                <Facts of={facts} />
-              </Section>
-            ) : null}
-            <Raw details={data.details} />
-          </>
-        }
-        side={
-          <>
-            <WhoAndWhere of={data} />
-            <Seal of={data} />
-          </>
-        }
-      />
+      <Sides main={<Sheet of={data} />} side={<Seal of={data} />} />
     </>
   );
 }
 
-/** Who did it, from where, and what the API calls it. */
-function WhoAndWhere({ of: data }: { of: BodyOf<"/api/v1/audit-logs/logs/{id}"> }) {
-  const claimedActor = claimedActorIn(data.details);
+/** What changed and what was recorded, then who did it from where, and the record as it was stored. */
+function Sheet({ of: data }: { of: Entry }) {
+  const { before, after } = sidesOf(data.details);
+  const changes = changesOf(before ?? {}, after ?? {});
+  const isNew = Object.keys(before ?? {}).length === 0;
+  const facts = recordedFacts(data.details);
+  const title = changes.length === 0 ? "What was recorded" : isNew ? "What it began with" : "What changed";
   return (
-    <Section title="Who and where" action={<Copies id={data.id} />}>
-      <Facts
-        of={[
-          ["Actor", data.user.email ?? data.user.name ?? data.actorType],
-          ["Kind of actor", data.actorType],
-          ...(claimedActor === null ? [] : ([["Claimed actor", claimedActor]] as const)),
-          ["Address", data.ipAddress],
-          ["Client", data.userAgent],
-          [
-            "Resource",
-            <span key="resource">
-              {words(data.resource.type)} {data.resource.name ?? nameOf(data) ?? data.resource.id}
-            </span>,
-          ],
-          ["Action", <code key="action">{data.action}</code>],
-          ["Category", data.category],
-          ["Error", data.errorMessage && reasonSentence(data.errorMessage)],
-        ]}
-        isBrief
-      />
+    <Section title={title}>
+      {changes.length > 0 ? (
+        <PlainTable columns={isNew ? ["Field", "Value"] : ["Field", "Before", "After"]}>
+          {changes.map((change) => (
+            <tr key={change.field}>
+              <th scope="row">{change.field}</th>
+              {isNew ? null : (
+                <td className={plain.message}>
+                  <del>{textOf(change.before)}</del>
+                </td>
+              )}
+              <td className={plain.message}>{isNew ? textOf(change.after) : <ins>{textOf(change.after)}</ins>}</td>
+            </tr>
+          ))}
+        </PlainTable>
+      ) : null}
+      {facts.length > 0 ? (
+        <Part>
+          <Facts of={facts} />
+        </Part>
+      ) : null}
+      <Part>
+        <WhoAndWhere of={data} />
+      </Part>
+      <Fold title="Details as JSON" action={<Copies of={data} />}>
+        <Json value={data.details} label="Details of the row" />
+      </Fold>
     </Section>
   );
 }
 
-const Copies = ({ id }: { id: string }) => (
-  <div>
-    <CopyButton what="link" text={() => location.href} isSmall icon={<Link2 size={15} aria-hidden />} />
+const textOf = (value: unknown) =>
+  value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value);
+
+/** Who did it, from where, and what the API calls it. */
+function WhoAndWhere({ of: data }: { of: Entry }) {
+  const claimedActor = claimedActorIn(data.details);
+  return (
+    <Facts
+      of={[
+        ["Actor", data.user.email ?? data.user.name ?? data.actorType],
+        ["Kind of actor", data.actorType],
+        ...(claimedActor === null ? [] : ([["Claimed actor", claimedActor]] as const)),
+        ["Address", data.ipAddress],
+        ["Client", data.userAgent],
+        [
+          "Resource",
+          <span key="resource">
+            {words(data.resource.type)} {data.resource.name ?? nameOf(data) ?? data.resource.id}
+          </span>,
+        ],
+        ["Action", <code key="action">{data.action}</code>],
+        ["Category", data.category],
+        ["Error", data.errorMessage && reasonSentence(data.errorMessage)],
+      ]}
+      isBrief
+    />
+  );
+}
+
+const Copies = ({ of: { id, details } }: { of: Entry }) => (
+  <>
+    <CopyButton what="link" text={() => location.href} icon={<Link2 size={15} aria-hidden />} />
     <CopyButton
       what="as curl"
       text={() => curlOf(location.origin, `/api/v1/audit-logs/logs/${id}`, {})}
-      isSmall
       icon={<Terminal size={15} aria-hidden />}
     />
-  </div>
+    <CopyButton what="record" text={() => JSON.stringify(details, null, 2)} />
+  </>
 );
 
-/** What the row holds besides its fields, as it was recorded. */
-function Raw({ details }: { details: unknown }) {
-  const [isOpen, open] = useState(false);
-  const Chevron = isOpen ? ChevronDown : ChevronRight;
-  return (
-    <Section title="Raw record" action={<CopyButton what="record" text={() => JSON.stringify(details, null, 2)} />}>
-      <div>
-        <button type="button" aria-expanded={isOpen} onClick={() => open(!isOpen)}>
-          <Chevron size={15} aria-hidden /> Details as JSON
-        </button>
-      </div>
-      {isOpen ? <Json value={details} label="Details of the row" /> : null}
-    </Section>
-  );
-}
-
 /** Its position in the chain, and what links it to the row before. */
-function Seal({ of: row }: { of: BodyOf<"/api/v1/audit-logs/logs/{id}"> }) {
+function Seal({ of: row }: { of: Entry }) {
   return (
     <Section title="Seal">
       <Facts
@@ -166,11 +156,10 @@ function Seal({ of: row }: { of: BodyOf<"/api/v1/audit-logs/logs/{id}"> }) {
 }
 
 /** The name of a resource that the row has by its id alone. */
-const nameOf = ({ resource: { id, type } }: BodyOf<"/api/v1/audit-logs/logs/{id}">) =>
-  id && namedTypes.includes(type) ? <NameOf id={id} /> : null;
+const nameOf = ({ resource: { id, type } }: Entry) => (id && namedTypes.includes(type) ? <NameOf id={id} /> : null);
 
 /** Who did what to what, when, and from where. */
-function Said({ of: row }: { of: BodyOf<"/api/v1/audit-logs/logs/{id}"> }) {
+function Said({ of: row }: { of: Entry }) {
   const { who, did, name } = rowSentence(row);
   const what = name ?? nameOf(row);
   return (
