@@ -7,11 +7,12 @@ import { LongCode } from "../../parts/long-text.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Time } from "../../parts/time.tsx";
 import { orgAccesses } from "../../rules/account-access.ts";
-import { factorState } from "../../rules/factor-state.ts";
+import { factorState, lacksFactor } from "../../rules/factor-state.ts";
+import { Allowed } from "./allowed.tsx";
 
 type User = ItemOf<"/api/v1/users">;
 
-/** Role, scope, organizations and sites of a user. */
+/** Role, scope, organizations and sites of a user, and what they may do there. */
 export function Access({ of: user }: { of: User }) {
   const { organizations, sites } = useScopeNames(user);
   const named = (ids: readonly string[], names: ReadonlyMap<string, string>) =>
@@ -44,6 +45,7 @@ export function Access({ of: user }: { of: User }) {
         ]}
         isBrief
       />
+      <Allowed roleId={user.roleId} />
     </Section>
   );
 }
@@ -55,7 +57,8 @@ export function AccountFacts({ of: user }: { of: User }) {
     <Section title="Account">
       <Facts
         of={[
-          ["Second factor", <Status key="factor" of={word} tone={tone} />],
+          // A missing one is said above the page.
+          ["Second factor", lacksFactor(user) ? null : <Status key="factor" of={word} tone={tone} />],
           ["Last sign-in", <Time key="login" at={user.lastLoginAt} />],
           ["Created", <Time key="made" at={user.createdAt} />],
           ["Department", user.department],

@@ -10,10 +10,9 @@ import { Sides } from "../../parts/sides.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
 import { Access, AccountFacts } from "./account.tsx";
 import { Activity } from "./activity.tsx";
-import { Allowed } from "./allowed.tsx";
 import { FactorMissing } from "./factor-missing.tsx";
 
-/** One user: what the account lacks, what the person did, what they may do, and what can be done with it. */
+/** One user: what the account lacks, what the person may do and did, and what can be done with it. */
 export function UserPage() {
   const id = useRecordId("/people/$id");
   const me = useMe();
@@ -21,12 +20,6 @@ export function UserPage() {
   const user = useGet("/api/v1/users/{id}", { params: { path: { id } } });
   if (!user.data) return <RecordState title="Person" of={user} />;
   const { data } = user;
-  const facts = (
-    <>
-      <Access of={data} />
-      <AccountFacts of={data} />
-    </>
-  );
   return (
     <>
       <PageTitle
@@ -44,20 +37,22 @@ export function UserPage() {
         }
       />
       <FactorMissing of={data} />
-      {mayReadAudit ? (
-        <Sides
-          main={
-            <>
-              <Activity title="What they did" by={{ actorId: id }} orgId={data.orgId} />
+      <Sides
+        main={
+          <>
+            <Access of={data} />
+            {mayReadAudit ? <Activity title="What they did" by={{ actorId: id }} orgId={data.orgId} /> : null}
+          </>
+        }
+        side={
+          <>
+            <AccountFacts of={data} />
+            {mayReadAudit ? (
               <Activity title="Changes of the account" by={{ resourceId: id }} orgId={data.orgId} hasActor />
-              <Allowed roleId={data.roleId} />
-            </>
-          }
-          side={facts}
-        />
-      ) : (
-        facts
-      )}
+            ) : null}
+          </>
+        }
+      />
     </>
   );
 }
