@@ -41,6 +41,7 @@ export const replaceCertificate: Operation<Provider> = {
   verb: "Replace certificate",
   needs: "PATCH /api/v1/sso/providers/{id}",
   icon: FileBadge,
+  shown: "primary",
   isOffered: (provider) => endsSoon(provider, new Date()),
   isNext: () => true,
   form: ChangeProvider,

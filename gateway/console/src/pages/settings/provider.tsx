@@ -3,12 +3,12 @@ import { HeadOperations } from "../../operations/operation-buttons.tsx";
 import { providerOperations } from "../../operations/providers.tsx";
 import { EndsAt } from "../../parts/ends-at.tsx";
 import { Facts, Section } from "../../parts/facts.tsx";
-import { CopyButton } from "../../parts/list-head.tsx";
-import { Address } from "../../parts/long-text.tsx";
+import { Address, LongCode } from "../../parts/long-text.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
 import { Sentence } from "../../parts/sentence.tsx";
+import { Sides } from "../../parts/sides.tsx";
 import { Time, useNow } from "../../parts/time.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
 import { certificateDays } from "../../rules/ending.ts";
@@ -31,11 +31,6 @@ export function ProviderPage() {
   const provider = useGet("/api/v1/sso/providers/{id}", { params: { path: { id } } });
   if (!provider.data) return <RecordState title="Identity provider" of={provider} />;
   const { data } = provider;
-  const toRegister = [
-    ["Redirect address", data.callbackUrl],
-    ["Assertion consumer service", data.samlAcsUrl],
-    ["Our metadata and entity id", data.samlSpMetadataUrl],
-  ] as const;
   const areCertificatesFirst = endsSoon(data, now);
   const when = data.enforcement.reason ? notInForce[data.enforcement.reason] : null;
   return (
@@ -47,38 +42,53 @@ export function ProviderPage() {
         actions={<HeadOperations of={data} operations={providerOperations} name={data.name} />}
       />
       <ProviderNeeds of={data} />
-      {areCertificatesFirst ? <Certificates data={data} /> : null}
-      <Section title="To register at the provider">
-        <PlainTable columns={["What", "Value"]} hasActions>
-          {toRegister.map(([what, value]) =>
-            value === null ? null : (
-              <tr key={what}>
-                <th scope="row">{what}</th>
-                <td>
-                  <code>{value}</code>
-                </td>
-                <td>
-                  <CopyButton what={what.toLowerCase()} text={() => value} isSmall />
-                </td>
-              </tr>
-            ),
-          )}
-        </PlainTable>
-      </Section>
-      <ProviderFacts data={data} when={when} />
-      {areCertificatesFirst ? null : <Certificates data={data} />}
-      <Attempts id={id} />
+      <Sides
+        main={
+          <>
+            {areCertificatesFirst ? <Certificates data={data} /> : null}
+            <SignInRules data={data} when={when} />
+            <Attempts id={id} />
+            {areCertificatesFirst ? null : <Certificates data={data} />}
+          </>
+        }
+        side={
+          <>
+            <Connection data={data} />
+            <ToRegister data={data} />
+          </>
+        }
+      />
     </>
   );
 }
 
-function ProviderFacts({ data, when }: { data: Provider; when: string | null }) {
+/** What the provider may do here. */
+const SignInRules = ({ data, when }: { data: Provider; when: string | null }) => (
+  <Section title="How people sign in">
+    <Facts
+      of={[
+        ["Sign-ins", data.health ? <Sentence key="health" of={data.health.reason} /> : null],
+        ["E-mail domains", data.allowedDomains || "all"],
+        [
+          "New people",
+          data.autoProvision && data.defaultRoleId ? "get an account at the first sign-in" : "need an invitation",
+        ],
+        ["Passwords", data.enforcement.inForce ? "refused" : when === null ? "allowed" : `allowed; refused ${when}`],
+        ["Second factor", data.trustIdpMfa ? "the provider's counts, too" : "only one that was set up here counts"],
+      ]}
+      isBrief
+      isWide
+    />
+  </Section>
+);
+
+/** Where the provider is, and how Muster signs in to it. */
+function Connection({ data }: { data: Provider }) {
   const issuer = data.issuer ?? data.samlEntityId;
   return (
-    <Section title="How people sign in">
+    <Section title="Connection">
       <Facts
         of={[
-          ["Sign-ins", data.health ? <Sentence key="health" of={data.health.reason} /> : null],
           ["Issuer", issuer ? <Address key="issuer" of={issuer} /> : null],
           ...(data.type === "oidc"
             ? ([
@@ -91,16 +101,30 @@ function ProviderFacts({ data, when }: { data: Provider; when: string | null }) 
                 ["Metadata read", data.samlMetadataAt ? <Time key="read" at={data.samlMetadataAt} /> : null],
                 ["Metadata error", data.samlMetadataError],
               ] as const)),
-          ["E-mail domains", data.allowedDomains || "all"],
-          [
-            "New people",
-            data.autoProvision && data.defaultRoleId ? "get an account at the first sign-in" : "need an invitation",
-          ],
-          ["Passwords", data.enforcement.inForce ? "refused" : when === null ? "allowed" : `allowed; refused ${when}`],
-          ["Its second factor", data.trustIdpMfa ? "accepted" : "not accepted"],
         ]}
         isBrief
         isWide
+      />
+    </Section>
+  );
+}
+
+/** Addresses of ours that the provider is given. */
+function ToRegister({ data }: { data: Provider }) {
+  const addresses = [
+    ["Redirect address", data.callbackUrl],
+    ["Assertion consumer service", data.samlAcsUrl],
+    ["Our metadata and entity id", data.samlSpMetadataUrl],
+  ] as const;
+  return (
+    <Section title="To register at the provider">
+      <Facts
+        of={addresses.map(([what, value]) => [
+          what,
+          value === null ? null : <LongCode key={what} of={value} what={what.toLowerCase()} />,
+        ])}
+        isBrief
+        isStacked
       />
     </Section>
   );
