@@ -55,6 +55,7 @@ inChromium("directories and audit sinks in the console", (visit) => {
       ["office, main", null],
       [null, "Tills"],
     ]);
+    await page.getByRole("button", { name: "Try the mapping" }).click();
     await page.getByRole("checkbox", { name: /^Tills/ }).check();
     await page.getByRole("button", { name: "Try", exact: true }).click();
     await page
@@ -64,14 +65,13 @@ inChromium("directories and audit sinks in the console", (visit) => {
     await page.getByRole("checkbox", { name: /^Tills/ }).uncheck();
     await page.getByRole("button", { name: "Try", exact: true }).click();
     await page.getByText("Such a person has no access.").waitFor();
-    const notice = page.getByRole("note").filter({ hasText: "Its requests are refused." });
-    await notice.getByText(/2 of 4 requests in the last .* were refused.*userName.*Since /).waitFor();
+    const notice = page.getByRole("note").filter({ hasText: /^2 of 4 requests in the last .* were refused\./ });
+    await notice.getByText(/Map an attribute to userName in the directory, then let it provision again\.$/).waitFor();
+    await notice.getByRole("button", { name: "Copy for its administrator" }).waitFor();
     // What was refused stands below at once: it says why.
-    expect(await page.getByRole("combobox", { name: "Answers" }).inputValue()).toBe("true");
-    await page
-      .getByText(/^invalidValue/)
-      .first()
-      .waitFor();
+    const answers = page.getByRole("group", { name: "Answers" });
+    await answers.getByRole("button", { name: "Refused", pressed: true }).waitFor();
+    await page.getByRole("cell", { name: 'A User needs "userName".' }).first().waitFor();
     await visitor.expectAccessibleAtBothWidths();
 
     await page.getByRole("button", { name: "Rotate token …" }).click();

@@ -4,13 +4,13 @@ import { OneButton } from "../../operations/operation-buttons.tsx";
 import { CopyButton } from "../../parts/list-head.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { Sentence } from "../../parts/sentence.tsx";
-import { Instant } from "../../parts/time.tsx";
+import { directoryRemedy } from "../../rules/directory-remedy.ts";
 
 const rotate = directoryOperations.find(({ id }) => id === "directory.rotate");
 
-/** Why a directory fails, since when, and what mends it, before all else. */
+/** That a directory fails, and what mends it, before all else; the requests below say why. */
 export function DirectoryFailure({ of: directory }: { of: BodyOf<"/api/v1/directories/{id}"> }) {
-  const { id, health, tokens, lastCycle } = directory;
+  const { id, scimUrl, health, tokens } = directory;
   const hasToken = tokens.length > 0;
   const newest = useGet(
     "/api/v1/directories/{id}/requests",
@@ -20,30 +20,25 @@ export function DirectoryFailure({ of: directory }: { of: BodyOf<"/api/v1/direct
   return (
     <Notice
       tone="bad"
-      title={hasToken ? "Its requests are refused." : "All of its requests are refused."}
+      title={health ? <Sentence of={health.reason} /> : "Its requests are refused."}
       action={
         hasToken ? (
-          newest && <CopyButton what="error" text={() => errorText(newest)} />
+          newest && <CopyButton what="for its administrator" text={() => textOf(newest, scimUrl)} />
         ) : rotate ? (
           <OneButton of={directory} operation={rotate} />
         ) : null
       }
     >
-      {health ? <Sentence of={health.reason} /> : null}
-      {newest?.detail ? ` The last: ${newest.detail}` : null}
-      {lastCycle ? (
-        <span className="soft">
-          {" "}
-          Since <Instant at={lastCycle.startedAt} />.
-          {hasToken ? " Mend it in the directory, then send again from there." : ""}
-        </span>
-      ) : null}
+      {hasToken ? newest && directoryRemedy(newest) : "It has no token: enter a new one in the directory."}
     </Notice>
   );
 }
 
 type Refused = BodyOf<"/api/v1/directories/{id}/requests">["data"][number];
 
-/** A refused request for the administrator of the directory, who mends it there. */
-const errorText = ({ at, operation, answer, scimType, detail }: Refused) =>
-  [`${at} ${operation}`, answer, [scimType, detail].filter(Boolean).join(": ")].filter(Boolean).join(", ");
+/** A refused request and what mends it, for the administrator of the directory. */
+function textOf(refused: Refused, scimUrl: string): string {
+  const { at, operation, answer, scimType, detail } = refused;
+  const why = [scimType, detail].filter(Boolean).join(": ");
+  return `${[`${at} ${operation} at ${scimUrl}`, answer, why].filter(Boolean).join(", ")}\n${directoryRemedy(refused)}`;
+}

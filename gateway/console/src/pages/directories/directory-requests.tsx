@@ -2,6 +2,7 @@ import { type BodyOf, useList } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
 import { MoreRows } from "../../parts/more-rows.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
+import { Segments } from "../../parts/segments.tsx";
 import { EmptyState, ListState } from "../../parts/states.tsx";
 import { Instant } from "../../parts/time.tsx";
 import { runsOf } from "../../rules/runs.ts";
@@ -11,6 +12,12 @@ type Request = BodyOf<"/api/v1/directories/{id}/requests">["data"][number];
 /** What of a request is in its row besides its time: the same several times in a row are one, with the newest time. */
 const textOf = ({ operation, filter, answer, scimType, detail }: Request) =>
   JSON.stringify([operation, filter, answer, scimType, detail]);
+
+const answers = [
+  { key: "", title: "All", tone: null, count: null },
+  { key: "true", title: "Refused", tone: "bad", count: null },
+  { key: "false", title: "Accepted", tone: "good", count: null },
+] as const;
 
 type DirectoryRequestsProps = { id: string; refused: string; onRefused(refused: string): void };
 
@@ -24,22 +31,13 @@ export function DirectoryRequests({ id, refused, onRefused }: DirectoryRequestsP
   return (
     <Section
       title={refused === "true" ? "Refused requests" : "Requests"}
-      action={
-        <label>
-          Answers{" "}
-          <select value={refused} onChange={({ target }) => onRefused(target.value)}>
-            <option value="">all</option>
-            <option value="true">refused</option>
-            <option value="false">accepted</option>
-          </select>
-        </label>
-      }
+      action={<Segments label="Answers" of={answers} chosen={refused} choose={onRefused} />}
     >
       <ListState list={list} what="Loading the log">
         <EmptyState title={refused ? "No request was answered like this." : "The directory has asked nothing yet."} />
       </ListState>
       {list.rows.length > 0 ? (
-        <PlainTable columns={["Request", "Answer", "Why", "Time"]}>
+        <PlainTable columns={["Request", "Why", "Answer", "Time"]}>
           {runsOf(list.rows, textOf).map(({ first: row, count }) => (
             <tr key={row.id}>
               <th scope="row">
@@ -47,8 +45,11 @@ export function DirectoryRequests({ id, refused, onRefused }: DirectoryRequestsP
                 {count > 1 ? <span className="soft"> {count.toLocaleString()} ×</span> : null}
                 {row.filter ? <div className="soft">{row.filter}</div> : null}
               </th>
-              <td className="number">{row.answer}</td>
-              <td className="soft">{[row.scimType, row.detail].filter(Boolean).join(": ")}</td>
+              <td>{row.detail}</td>
+              <td>
+                {row.answer}
+                {row.scimType ? <div className="soft">{row.scimType}</div> : null}
+              </td>
               <td>
                 <Instant at={row.at} />
               </td>

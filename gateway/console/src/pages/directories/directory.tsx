@@ -3,6 +3,7 @@ import { useState } from "react";
 import { type BodyOf, useGet } from "../../api/queries.ts";
 import { directoryOperations } from "../../operations/directories.tsx";
 import { HeadOperations } from "../../operations/operation-buttons.tsx";
+import { EndsAt } from "../../parts/ends-at.tsx";
 import { Facts, Section } from "../../parts/facts.tsx";
 import { toRecord } from "../../parts/links.ts";
 import { LongCode } from "../../parts/long-text.tsx";
@@ -15,11 +16,11 @@ import { Status } from "../../parts/status.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
 import { cycleWords, refusedWords } from "../../rules/cycle-words.ts";
+import { keyDays } from "../../rules/ending.ts";
 import { directoryHealth } from "../../rules/health.ts";
 import { DirectoryFailure } from "./directory-failure.tsx";
 import { DirectoryRequests } from "./directory-requests.tsx";
 import { Mapping } from "./mapping.tsx";
-import { TryMapping } from "./try-mapping.tsx";
 
 type Directory = BodyOf<"/api/v1/directories/{id}">;
 
@@ -54,7 +55,6 @@ export function DirectoryPage() {
           <>
             {isFailing ? log : null}
             <Mapping directory={data} />
-            <TryMapping id={id} />
             {isFailing ? null : log}
           </>
         }
@@ -125,7 +125,9 @@ function Connection({ of: { scimUrl, providerId, tokens } }: { of: Directory }) 
               <td>
                 <Time at={createdAt} />
               </td>
-              <td>{expiresAt === null ? <span className="soft">not by itself</span> : <Time at={expiresAt} />}</td>
+              <td>
+                <EndsAt at={expiresAt} days={keyDays} />
+              </td>
             </tr>
           ))}
         </PlainTable>

@@ -4,6 +4,7 @@ import { type BodyOf, dataOf, useForget, useGet } from "../../api/queries.ts";
 import { useAssignableRoles } from "../../api/use-assignable-roles.ts";
 import { Section } from "../../parts/facts.tsx";
 import forms from "../../parts/field.module.css";
+import { Fold } from "../../parts/fold.tsx";
 import { useWhyNot } from "../../parts/me.tsx";
 import { RoleLink } from "../../parts/role-link.tsx";
 import { toast } from "../../parts/said.ts";
@@ -11,6 +12,7 @@ import { SaveRow } from "../../parts/save-row.tsx";
 import { FailureState, Loading } from "../../parts/states.tsx";
 import { useWrite } from "../../parts/use-write.ts";
 import { MappingRow, type RowDraft } from "./mapping-row.tsx";
+import { TryMapping } from "./try-mapping.tsx";
 
 const path = "/api/v1/directories/{id}/mappings";
 type Directory = Pick<BodyOf<"/api/v1/directories/{id}">, "id" | "orgId" | "defaultRoleId">;
@@ -89,28 +91,35 @@ function MappingForm({ directory: { id, orgId, defaultRoleId }, saved }: { direc
       }
     >
       <p className="soft">
-        Groups of the directory give roles here. The first row that matches a person decides; whoever matches none has{" "}
+        {rows.length === 0
+          ? "Each row gives a role to people by their group or claim. Without a row everyone has"
+          : "The first row that matches a person gives the role; whoever matches none has"}{" "}
         {defaultRoleId ? <RoleLink id={defaultRoleId} /> : "no access"}.
         {groups.data && groupList.length === 0 ? " The directory has sent no group yet." : ""}
       </p>
       {write.failure ? <FailureState failure={write.failure} /> : null}
-      <form className={forms.wide} data-size="wide" onSubmit={send}>
-        {rows.map((row, at) => (
-          <MappingRow
-            key={row.key}
-            at={at}
-            row={row}
-            groups={groupList}
-            roles={roles}
-            errors={errorsAt(write.failure?.details?.fieldErrors ?? {}, at)}
-            isDisabled={why !== null}
-            change={(changed) => setRows(rows.map((each) => (each.key === row.key ? changed : each)))}
-            remove={() => setRows(rows.filter(({ key }) => key !== row.key))}
-            raise={at > 0 ? () => raise(at) : undefined}
-          />
-        ))}
-        <SaveRow why={why} write={write} isChanged={JSON.stringify(rows) !== JSON.stringify(saved.map(draftOf))} />
-      </form>
+      {rows.length + saved.length > 0 ? (
+        <form className={forms.wide} data-size="wide" onSubmit={send}>
+          {rows.map((row, at) => (
+            <MappingRow
+              key={row.key}
+              at={at}
+              row={row}
+              groups={groupList}
+              roles={roles}
+              errors={errorsAt(write.failure?.details?.fieldErrors ?? {}, at)}
+              isDisabled={why !== null}
+              change={(changed) => setRows(rows.map((each) => (each.key === row.key ? changed : each)))}
+              remove={() => setRows(rows.filter(({ key }) => key !== row.key))}
+              raise={at > 0 ? () => raise(at) : undefined}
+            />
+          ))}
+          <SaveRow why={why} write={write} isChanged={JSON.stringify(rows) !== JSON.stringify(saved.map(draftOf))} />
+        </form>
+      ) : null}
+      <Fold title="Try the mapping">
+        <TryMapping id={id} />
+      </Fold>
     </Section>
   );
 }

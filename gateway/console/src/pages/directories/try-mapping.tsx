@@ -1,7 +1,6 @@
 import { type FormEvent, useState } from "react";
 import { api } from "../../api/api.ts";
 import { type BodyOf, dataOf, useGet } from "../../api/queries.ts";
-import { Section } from "../../parts/facts.tsx";
 import forms from "../../parts/field.module.css";
 import { Field } from "../../parts/field.tsx";
 import { NameOf } from "../../parts/name-of.tsx";
@@ -31,35 +30,33 @@ export function TryMapping({ id }: { id: string }) {
     );
   }
   return (
-    <Section title="Try the mapping">
-      <form className={forms.form} onSubmit={send}>
-        {write.failure ? <FailureState failure={write.failure} /> : null}
-        {groups.data && groups.data.data.length > 0 ? (
-          <fieldset className={forms.choices}>
-            <legend>Groups</legend>
-            {groups.data.data.map(({ id: groupId, name, members }) => (
-              <label key={groupId}>
-                <input type="checkbox" name="groupIds" value={groupId} /> {name}{" "}
-                <span className="soft">{members.toLocaleString()}</span>
-              </label>
-            ))}
-          </fieldset>
-        ) : null}
-        <Field
-          label="Claims"
-          hint="Values of the provider's groups claim, one per line."
-          errors={write.errorsOf("claims")}
-        >
-          <textarea name="claims" rows={2} spellCheck={false} />
-        </Field>
-        <div>
-          <button type="submit" disabled={write.isRunning}>
-            {write.isRunning ? "Trying …" : "Try"}
-          </button>
-        </div>
-        <div role="status">{found ? <Result of={found} /> : null}</div>
-      </form>
-    </Section>
+    <form className={forms.form} onSubmit={send}>
+      {write.failure ? <FailureState failure={write.failure} /> : null}
+      {groups.data && groups.data.data.length > 0 ? (
+        <fieldset className={forms.choices}>
+          <legend>Groups</legend>
+          {groups.data.data.map(({ id: groupId, name, members }) => (
+            <label key={groupId}>
+              <input type="checkbox" name="groupIds" value={groupId} /> {name}{" "}
+              <span className="soft">{members.toLocaleString()}</span>
+            </label>
+          ))}
+        </fieldset>
+      ) : null}
+      <Field
+        label="Claims"
+        hint="Values of the provider's groups claim, one per line."
+        errors={write.errorsOf("claims")}
+      >
+        <textarea name="claims" rows={2} spellCheck={false} />
+      </Field>
+      <div>
+        <button type="submit" disabled={write.isRunning}>
+          {write.isRunning ? "Trying …" : "Try"}
+        </button>
+      </div>
+      <div role="status">{found ? <Result of={found} /> : null}</div>
+    </form>
   );
 }
 
