@@ -37,22 +37,35 @@ export type WantedUpdates = {
 
 type Of = Updates["fields"][FieldName];
 
+const effectiveText = ({ effective }: Of): string =>
+  Array.isArray(effective) ? effective.map((day) => dayNames[day]).join(", ") : (effective ?? "not set");
+
 /** What is in force, and who decided it. */
-function decided({ effective, source, lockedBy }: Of): string {
-  const value = Array.isArray(effective) ? effective.map((day) => dayNames[day]).join(", ") : (effective ?? "not set");
-  return `${value}, by ${owners[source]}${lockedBy ? ", which locks it" : ""}`;
-}
+const decided = (of: Of): string =>
+  `${effectiveText(of)}, by ${owners[of.source]}${of.lockedBy ? ", which locks it" : ""}`;
 
 const inForce = (of: Of): string => `In force: ${decided(of)}.`;
 
-/** The days and times of the window that is in force, and who decided them. */
+/** The days and times of the window that is in force. */
 function windowText({ windowDays, windowStart, windowEnd }: Updates["fields"]): string {
   const [chosen, from, until] = [windowDays.effective, windowStart.effective, windowEnd.effective];
   const on = chosen?.map((day) => dayNames[day]).join(", ") ?? "every day";
   const time = from || until ? `${from ?? "00:00"} until ${until ?? "24:00"}` : "";
-  const text = chosen || time ? [on, time].filter(Boolean).join(", ") : "any time";
+  return chosen || time ? [on, time].filter(Boolean).join(", ") : "any time";
+}
+
+/** The same, and who decided them. */
+function windowDecided(fields: Updates["fields"]): string {
+  const { windowDays, windowStart, windowEnd } = fields;
   const sources = new Set([windowDays, windowStart, windowEnd].map(({ source }) => owners[source]));
-  return `${text}, by ${new Intl.ListFormat("en-GB").format(sources)}`;
+  return `${windowText(fields)}, by ${new Intl.ListFormat("en-GB").format(sources)}`;
+}
+
+/** Who decided all of it, where that is one owner that locks nothing. */
+function soleOwner(fields: Updates["fields"]): string | null {
+  const all = Object.values(fields);
+  const [owner, ...others] = new Set(all.map(({ source }) => owners[source]));
+  return owner && others.length === 0 && !all.some(({ lockedBy }) => lockedBy) ? owner : null;
 }
 
 type AgentUpdatesProps = {
@@ -67,6 +80,8 @@ type AgentUpdatesProps = {
 export function AgentUpdates({ of: updates, why, save }: AgentUpdatesProps) {
   const [isOpen, setOpen] = useState(false);
   const { fields, windowOpen, nextOpening } = updates;
+  const sole = soleOwner(fields);
+  const text = sole ? effectiveText : decided;
   return (
     <Section
       title="Agent updates"
@@ -93,12 +108,14 @@ export function AgentUpdates({ of: updates, why, save }: AgentUpdatesProps) {
     >
       <Facts
         of={[
-          ["Agent version", decided(fields.agentTarget)],
-          ["Watchdog version", decided(fields.watchdogTarget)],
-          ["Policy", decided(fields.updatePolicy)],
-          ["Window", windowText(fields)],
+          ["Agent version", text(fields.agentTarget)],
+          ["Watchdog version", text(fields.watchdogTarget)],
+          ["Policy", text(fields.updatePolicy)],
+          ["Window", sole ? windowText(fields) : windowDecided(fields)],
           ["Newer devices", updates.allowDowngrade ? "go back to the pinned version" : "keep their version"],
+          ["Decided by", sole],
         ]}
+        isBrief
       />
       {isOpen ? <UpdatesForm of={updates} save={save} onClose={() => setOpen(false)} /> : null}
     </Section>

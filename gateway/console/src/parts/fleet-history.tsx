@@ -54,7 +54,7 @@ export function FleetHistory({ orgId }: { orgId: string | undefined }) {
       )}
       {error ? <FailureState failure={error.failure} onRetry={() => void refetch()} /> : null}
       {!data && !error ? <Loading what="Loading the fleet over time" /> : null}
-      {isEmpty ? <p className="soft">The fleet is counted every five minutes: its history begins soon.</p> : null}
+      {isEmpty && hours !== usual ? <p className="soft">Nothing was counted in this time yet.</p> : null}
       {points.length > 1 ? (
         <Chart label="Devices over time" kind="area" size="large" series={series} points={points} mark={mark} isKeyed />
       ) : null}

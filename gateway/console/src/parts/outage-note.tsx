@@ -1,9 +1,9 @@
 import { Link } from "@tanstack/react-router";
-import type { BodyOf } from "../api/queries.ts";
-import { connectedOf } from "../rules/connected.ts";
-import { counted } from "../rules/counted.ts";
+import { type BodyOf, useGet } from "../api/queries.ts";
+import { connectedByStatus } from "../rules/connected.ts";
 import { to } from "./links.ts";
 import { Notice } from "./notice.tsx";
+import { Time } from "./time.tsx";
 
 type OutageNoteProps = {
   /** An organization, or one of its sites. */
@@ -13,9 +13,7 @@ type OutageNoteProps = {
 
 /** That more of its devices are offline than usual; nothing while they are not. */
 export function OutageNote({ of, summary }: OutageNoteProps) {
-  const count = (status: string) => summary?.byStatus.find((each) => each.status === status)?.count ?? 0;
-  const offline = count("offline");
-  const { tone, total } = connectedOf({ online: count("online"), updating: count("updating"), offline });
+  const { offline, tone, total } = connectedByStatus(summary?.byStatus ?? []);
   if (tone === null) return null;
   const all = offline === total;
   return (
@@ -24,11 +22,25 @@ export function OutageNote({ of, summary }: OutageNoteProps) {
       title={all ? "All its devices are offline." : `${offline.toLocaleString()} of its devices are offline.`}
       action={
         <Link {...to("/devices", { ...of, status: "offline" })} className="button">
-          See {counted(offline, "offline devices")}
+          See offline devices
         </Link>
       }
     >
-      {all ? "Its network, or its line, may be down" : `${total.toLocaleString()} should be connected`}.
+      {all ? <LastSeen of={of} /> : `${total.toLocaleString()} should be connected.`}
     </Notice>
+  );
+}
+
+/** When the last device of an owner was seen that has none online, and what that means. */
+function LastSeen({ of }: Pick<OutageNoteProps, "of">) {
+  const query = { ...of, status: "offline", sort: "-lastSeenAt", limit: "100", skipCount: "true" } as const;
+  const { data } = useGet("/api/v1/devices", { params: { query } }, { freshMs: 60_000 });
+  if (!data) return null;
+  const last = data.data.find(({ lastSeenAt }) => lastSeenAt !== null)?.lastSeenAt;
+  if (!last) return "None of them has connected yet.";
+  return (
+    <>
+      The last was seen <Time at={last} />: the network, or the line, may be down.
+    </>
   );
 }

@@ -1,5 +1,5 @@
 import { expect, it } from "@jest/globals";
-import { connectedOf, outageOf, stepOf } from "./connected.ts";
+import { areAllOffline, connectedOf, outageOf, stepOf } from "./connected.ts";
 
 const counts = (online: number, updating: number, offline: number, quarantined = 0) => ({
   ...{ online, updating, offline, quarantined },
@@ -22,4 +22,15 @@ it.each([
   ["those that wait, in an outage, too", counts(0, 0, 2, 1_200), "See 1,200 to approve"],
 ] as const)("devices to look at are %s", (_name, of, words) => {
   expect(stepOf(of)?.words).toBe(words);
+});
+
+const byStatus = (counts: Record<string, number>) =>
+  Object.entries(counts).map(([status, count]) => ({ status, count }));
+
+it.each([
+  ["none is connected, whatever waits for approval", { offline: 2, quarantined: 1 }, true],
+  ["one installs an update", { offline: 2, updating: 1 }, false],
+  ["there is none", { online: 0, offline: 0 }, false],
+])("all devices of an owner are offline where %s: %j is %s", (_when, counts, areAll) => {
+  expect(areAllOffline(byStatus(counts))).toBe(areAll);
 });

@@ -15,6 +15,21 @@ export function connectedOf({ online: quiet, updating, offline }: Omit<DeviceCou
   return { online, total, tone: away >= badShare ? "bad" : away >= warnShare ? "warn" : null };
 }
 
+/** The same of counts by status, with how many are not connected. */
+export function connectedByStatus(
+  byStatus: readonly { status: string; count: number }[],
+): Connected & { offline: number } {
+  const count = (wanted: string) => byStatus.find(({ status }) => status === wanted)?.count ?? 0;
+  const offline = count("offline");
+  return { ...connectedOf({ online: count("online"), updating: count("updating"), offline }), offline };
+}
+
+/** Whether an owner has devices that should be connected, and none of them is. */
+export function areAllOffline(byStatus: readonly { status: string; count: number }[]): boolean {
+  const { offline, total } = connectedByStatus(byStatus);
+  return offline > 0 && offline === total;
+}
+
 /** The heading above owners of which about as many devices are away. */
 export function outageOf(counts: DeviceCounts): string {
   const { tone, total } = connectedOf(counts);

@@ -14,6 +14,7 @@ import { RecordState } from "../../parts/record-state.tsx";
 import { Sides } from "../../parts/sides.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
+import { areAllOffline } from "../../rules/connected.ts";
 import { OrganizationSites } from "./org-sites.tsx";
 
 /** One organization: a customer with all that is theirs. */
@@ -25,6 +26,7 @@ export function OrganizationPage() {
   const summary = useGet("/api/v1/devices/summary", { params: { query: { orgId: id } } }, { enabled: maySeeDevices });
   if (!org.data) return <RecordState title="Organization" of={org} />;
   const { data } = org;
+  const updates = <OrganizationUpdates id={id} />;
   const date = (at: string | null) => (at === null ? null : <Instant at={at} />);
   return (
     <>
@@ -39,12 +41,16 @@ export function OrganizationPage() {
           maySeeDevices ? (
             <>
               <Fleet orgId={id} title="Devices" summary={summary.data} hasHistory={siteIds === null} />
-              <AwayDevices orgId={id} />
+              {summary.data ? <AwayDevices orgId={id} areAllOffline={areAllOffline(summary.data.byStatus)} /> : null}
+              {updates}
             </>
-          ) : null
+          ) : (
+            updates
+          )
         }
         side={
           <>
+            {maySeeDevices ? <OrganizationSites id={id} /> : null}
             <Section title="Facts">
               <Facts
                 of={[
@@ -59,7 +65,6 @@ export function OrganizationPage() {
                 ]}
               />
             </Section>
-            {maySeeDevices ? <OrganizationSites id={id} /> : null}
           </>
         }
       />
@@ -75,7 +80,6 @@ export function OrganizationPage() {
             <Json value={value} label={name} />
           </Section>
         ))}
-      <OrganizationUpdates id={id} />
       <OrganizationLogs id={id} />
     </>
   );

@@ -14,6 +14,7 @@ import { RecordState } from "../../parts/record-state.tsx";
 import { Sides } from "../../parts/sides.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
+import { areAllOffline } from "../../rules/connected.ts";
 
 /** One site with its devices. */
 export function SitePage() {
@@ -36,7 +37,9 @@ export function SitePage() {
           maySeeDevices ? (
             <>
               <Fleet orgId={data.orgId} siteId={id} title="Devices" summary={summary.data} hasHistory={false} />
-              <AwayDevices orgId={data.orgId} siteId={id} />
+              {summary.data ? (
+                <AwayDevices orgId={data.orgId} siteId={id} areAllOffline={areAllOffline(summary.data.byStatus)} />
+              ) : null}
             </>
           ) : null
         }
