@@ -2,8 +2,9 @@ import { CheckCheck, CircleX, Pause, Pencil, Play, Undo2 } from "lucide-react";
 import { api } from "../api/api.ts";
 import { type BodyOf, dataOf } from "../api/queries.ts";
 import { to } from "../parts/links.ts";
+import { hasHalt } from "../rules/halting-failures.ts";
 import { ChangeRollout, ResumeRollout } from "./change-rollout.tsx";
-import type { Operation } from "./record-operation.ts";
+import { type Operation, offeredFor } from "./record-operation.ts";
 
 type Rollout = BodyOf<"/api/v1/agent-versions/rollouts/{id}/progress">["rollout"];
 
@@ -43,20 +44,25 @@ const pauseInMenu: Operation<Rollout> = {
 };
 const pause: Operation<Rollout> = { ...pauseInMenu, shown: "button" };
 
+const resumeInMenu: Operation<Rollout> = {
+  id: "rollout.resume",
+  verb: "Resume",
+  needs: "POST /api/v1/agent-versions/rollouts/{id}/resume",
+  icon: Play,
+  isOffered: mayResume,
+  isNext: mayResume,
+  form: ResumeRollout,
+  forgets,
+};
+// Not the primary one: the cause of the failures comes first.
+const resume: Operation<Rollout> = { ...resumeInMenu, shown: "button" };
+
+/** The ways on from a halt, beside its cause. */
+export const haltSteps = (rollout: Rollout) => offeredFor([resumeInMenu, rollBack], rollout);
+
 /** What can be done with a rollout. */
 export const rolloutOperations: readonly Operation<Rollout>[] = [
-  {
-    id: "rollout.resume",
-    verb: "Resume",
-    needs: "POST /api/v1/agent-versions/rollouts/{id}/resume",
-    icon: Play,
-    // Not the primary one: the cause of the failures comes first.
-    shown: "button",
-    isOffered: mayResume,
-    isNext: mayResume,
-    form: ResumeRollout,
-    forgets,
-  },
+  resume,
   pause,
   {
     id: "rollout.complete",
@@ -102,8 +108,12 @@ export const rolloutOperations: readonly Operation<Rollout>[] = [
   },
 ];
 
-const pausedInMenu = rolloutOperations.map((each) => (each === pause ? pauseInMenu : each));
-
-/** The same for the head of its page, which has one button: what continues it comes before what pauses it. */
-export const rolloutHead = (rollout: Rollout): readonly Operation<Rollout>[] =>
-  mayResume(rollout) ? pausedInMenu : rolloutOperations;
+/**
+ * The same for the head of its page, which has one button: what continues it comes before what pauses it, and stands
+ * beside the cause of a halt.
+ */
+export function rolloutHead(rollout: Rollout): readonly Operation<Rollout>[] {
+  if (!mayResume(rollout)) return rolloutOperations;
+  const first = hasHalt(rollout) ? resumeInMenu : resume;
+  return rolloutOperations.map((each) => (each === pause ? pauseInMenu : each === resume ? first : each));
+}

@@ -1,4 +1,3 @@
-import { counted } from "./counted.ts";
 import { reasonSentence } from "./reason-sentences.ts";
 
 /** Fewer failures never halt by their share: one of two is chance. */
@@ -44,29 +43,27 @@ function atLeast(failed: number, ended: number, share: number): number {
   return sum;
 }
 
-/** What the line of a bar is, in words; of fewer updates than it takes to halt, the share beyond which they do. */
-export function haltSentence(limits: Limits, ended: number): string {
-  const limit = haltingFailures(limits, ended);
-  const at =
-    limit > ended
-      ? `when clearly more than ${limits.haltPercent} % fail`
-      : `at ${counted(limit, "failures")} of ${ended.toLocaleString()}`;
-  return `The line is where it halts: ${at}.`;
-}
+/** What the line of each bar is, in words. */
+export const haltSentence = ({ haltPercent }: Pick<Limits, "haltPercent">): string =>
+  `It halts at the line: where clearly more than ${haltPercent} % fail.`;
 
-/** A bar of failures in percent of its width, with room beyond the limit for those that are more. */
+/** A bar of failures in percent of its width: full from its limit on, and with room beyond the limit before. */
 export function limitBar({ failed, limit }: { failed: number; limit: number }): { filled: number; mark: number } {
-  const whole = Math.max(failed, limit) * 1.25;
+  const whole = failed < limit ? limit * 1.25 : failed;
   return { filled: (100 * failed) / whole, mark: (100 * limit) / whole };
 }
 
-/** Why a part was halted, with how many of its updates have failed by now where further ones did after it. */
+/** Why a part was halted, with as many failures as the page counts: further updates may have ended since. */
 export const partWords = (reason: string, { failed, succeeded }: { failed: number; succeeded: number }): string =>
   reason.replace(/^(\d+) of \d+ updates failed/, (said, then: string) =>
     failed > Number(then)
-      ? `${said} (${failed.toLocaleString()} of ${(failed + succeeded).toLocaleString()} by now)`
+      ? `${failed.toLocaleString()} of ${(failed + succeeded).toLocaleString()} updates failed`
       : said,
   );
+
+/** Whether something of a rollout halted it, as a whole or in a part. */
+export const hasHalt = ({ reason, haltedParts }: { reason: string | null; haltedParts: readonly unknown[] }): boolean =>
+  Boolean(reason) || haltedParts.length > 0;
 
 /**
  * Why a rollout was halted, as a title and the rest of its sentence, with how many of those that count have failed by

@@ -1,5 +1,5 @@
 import { expect, it } from "@jest/globals";
-import { fieldSentence, reasonSentence, sharedReason } from "./reason-sentences.ts";
+import { fieldSentence, reasonSentence } from "./reason-sentences.ts";
 
 it.each([
   ["not_https", "Use https: the address must begin with https://."],
@@ -18,14 +18,4 @@ it.each([
   ["Must be at most 255 characters", "Must be at most 255 characters"],
 ])("the error text %j of a field reads: %s", (text, sentence) => {
   expect(fieldSentence(text)).toBe(sentence);
-});
-
-it.each([
-  ["one that all rows have", ["some_reason", "some_reason"], "Some reason."],
-  ["nothing where no row has one", [null, null], ""],
-  ["nothing without rows", [], ""],
-  ["null of one row, which says it itself", ["some_reason"], null],
-  ["null where some rows have none", ["some_reason", null], null],
-])("the reason that rows share is %s", (_name, reasons, shared) => {
-  expect(sharedReason(reasons)).toBe(shared);
 });

@@ -38,12 +38,6 @@ export function reasonSentence(reason: string | null): string {
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
 }
 
-/** The sentence of all rows, to be said once; empty where none has one, null for one row alone or where they differ. */
-export function sharedReason(reasons: readonly (string | null)[]): string | null {
-  const [first = "", ...others] = new Set(reasons.map(reasonSentence));
-  return others.length === 0 && (first === "" || reasons.length > 1) ? first : null;
-}
-
 /** An error text of a field: `Invalid webhook URL: not_https` is the sentence for its reason. */
 export function fieldSentence(text: string): string {
   const [, before, reason = ""] = /^(.*): ([a-z]+(?:_[a-z]+)*)$/.exec(text) ?? [];

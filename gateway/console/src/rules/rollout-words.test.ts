@@ -33,8 +33,8 @@ it.each([
 const updates = { state: "running", inFlight: 18, maxInFlight: 1_000, budget: 46 };
 
 it.each([
-  ["while it runs", {}, "18 devices updating now, at most 1,000; 46 more may begin."],
-  ["before the first", { inFlight: 0, budget: 5 }, "5 updates may begin."],
+  ["while it runs", {}, "18 devices updating now, at most 1,000; up to 46 more may start."],
+  ["before the first", { inFlight: 0, budget: 5 }, "Up to 5 devices may start."],
   ["with nothing left to offer", { budget: 0 }, "18 devices updating now, at most 1,000."],
   ["when nothing goes on", { inFlight: 0, budget: 0 }, ""],
   ["after a halt", { state: "halted" }, "18 updates in progress will end."],

@@ -31,7 +31,7 @@ export function doneWords({ succeeded, failed }: { succeeded: number; failed: nu
   return failed > 0 ? `${updated}, ${failed.toLocaleString()} failed` : updated;
 }
 
-/** What is in flight, and how many may begin now; empty where nothing is. */
+/** How many devices install it, and how many may start now; empty where none is or may. */
 export function inFlightWords({
   state,
   inFlight,
@@ -47,8 +47,11 @@ export function inFlightWords({
   const now =
     inFlight > 0 ? [`${counted(inFlight, "devices")} updating now, at most ${maxInFlight.toLocaleString()}`] : [];
   const more =
-    budget > 0 ? [`${inFlight > 0 ? `${budget.toLocaleString()} more` : counted(budget, "updates")} may begin`] : [];
-  return now.length + more.length > 0 ? `${[...now, ...more].join("; ")}.` : "";
+    budget > 0
+      ? [`up to ${inFlight > 0 ? `${budget.toLocaleString()} more` : counted(budget, "devices")} may start`]
+      : [];
+  const words = [...now, ...more].join("; ");
+  return words === "" ? "" : `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
 }
 
 /** Failures against their limit, in words. */

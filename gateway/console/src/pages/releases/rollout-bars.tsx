@@ -38,8 +38,8 @@ export const Waves = ({ waves, rollout, expectedEnd }: WavesProps) => (
           <span>
             <b>
               {at + 1} {wave.name}
-            </b>
-            {wave.devices === null ? null : <div className="soft number">{counted(wave.devices, "devices")}</div>}
+            </b>{" "}
+            {wave.devices === null ? null : <span className="soft number">{counted(wave.devices, "devices")}</span>}
           </span>
           <WaveTrack of={wave} />
           <span className="soft">{waveWords(wave, at)}</span>
@@ -103,7 +103,7 @@ export function FailureBars({ rollout, waves }: FailureBarsProps) {
         ))}
       </ul>
       <p className="soft">
-        {haltSentence(rollout, all.ended)}
+        {haltSentence(rollout)}
         {rollout.failuresBeforeResume > 0
           ? ` ${counted(rollout.failuresBeforeResume, "earlier failures")} no longer count.`
           : null}

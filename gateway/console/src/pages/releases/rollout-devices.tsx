@@ -1,8 +1,8 @@
 import { Link } from "@tanstack/react-router";
-import { type BodyOf, useList } from "../../api/queries.ts";
+import { type BodyOf, useGet, useList } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
 import { toRecord } from "../../parts/links.ts";
-import { useMe } from "../../parts/me.tsx";
+import { useMe, useWhyNot } from "../../parts/me.tsx";
 import { MoreRows } from "../../parts/more-rows.tsx";
 import { NameOf } from "../../parts/name-of.tsx";
 import plain from "../../parts/plain-table.module.css";
@@ -11,8 +11,12 @@ import { Segments } from "../../parts/segments.tsx";
 import { EmptyState, ListState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Instant } from "../../parts/time.tsx";
-import { reasonSentence, sharedReason } from "../../rules/reason-sentences.ts";
+import { reasonSentence } from "../../rules/reason-sentences.ts";
+import { systemName } from "../../rules/system-name.ts";
 import styles from "./rollout.module.css";
+
+/** Of so many failed devices at most each is asked for its platform, which attempts do not say. */
+const requestedMax = 20;
 
 type RolloutDevicesProps = {
   of: BodyOf<"/api/v1/agent-versions/rollouts/{id}/progress">["rollout"];
@@ -28,20 +32,23 @@ export function RolloutDevices({ of: rollout, state, setState }: RolloutDevicesP
     { params: { path: { id: rollout.id }, query: { state } } },
     { everyMs: 10_000 },
   );
-  const shared = sharedReason(list.rows.map(({ reason }) => reason));
+  const mayReadDevices = useWhyNot("GET /api/v1/devices/{id}") === null;
+  const hasPlatforms = mayReadDevices && state === "failed" && list.rows.length <= requestedMax;
+  const hasReasons = list.rows.some(({ reason }) => reason !== null);
   return (
     <Section title="Devices" action={<States of={rollout} state={state} setState={setState} />}>
       <ListState list={list} what="Loading devices">
         <EmptyState title={state ? "No device is in this state." : "No device has been offered it yet."} />
       </ListState>
-      {shared ? <p className="soft">{shared}</p> : null}
       {list.rows.length > 0 ? (
         <PlainTable
           columns={[
             "Device",
+            ...(hasPlatforms ? ["Platform"] : []),
             "Organization",
+            "Update",
             ...(state ? [] : ["State"]),
-            ...(shared === null ? ["What happened"] : []),
+            ...(hasReasons ? ["What happened"] : []),
             "When",
           ]}
         >
@@ -51,19 +58,24 @@ export function RolloutDevices({ of: rollout, state, setState }: RolloutDevicesP
                 <Link {...toRecord("/devices/$id", { id: attempt.deviceId })}>
                   <NameOf id={attempt.deviceId} />
                 </Link>
-                <div className="soft">
-                  {attempt.fromVersion} → {attempt.version}
-                </div>
               </th>
+              {hasPlatforms ? (
+                <td>
+                  <Platform id={attempt.deviceId} />
+                </td>
+              ) : null}
               <td>
                 <NameOf id={attempt.orgId} />
+              </td>
+              <td className={`number ${styles.update}`}>
+                {attempt.fromVersion} → {attempt.version}
               </td>
               {state ? null : (
                 <td>
                   <Status of={attempt.state} />
                 </td>
               )}
-              {shared === null ? <td className="soft">{reasonSentence(attempt.reason)}</td> : null}
+              {hasReasons ? <td className="soft">{reasonSentence(attempt.reason)}</td> : null}
               <td className={plain.end}>
                 <Instant at={attempt.endedAt ?? attempt.offeredAt} />
               </td>
@@ -74,6 +86,12 @@ export function RolloutDevices({ of: rollout, state, setState }: RolloutDevicesP
       <MoreRows of={list}>More devices</MoreRows>
     </Section>
   );
+}
+
+/** System and architecture of a device. */
+function Platform({ id }: { id: string }) {
+  const { data } = useGet("/api/v1/devices/{id}", { params: { path: { id } } }, { freshMs: 300_000 });
+  return data ? `${systemName(data.os)} ${data.arch}` : null;
 }
 
 /** The states of updates, with the rollout's counts where all of its devices are visible to the user. */
@@ -90,13 +108,11 @@ function States({ of: { partnerId, failed, succeeded }, state, setState }: Rollo
     ["cancelled", "Cancelled", null, null],
   ] as const;
   return (
-    <div className={styles.states}>
-      <Segments
-        label="State"
-        of={segments.map(([key, title, tone, count]) => ({ key, title, tone, count: isWhole ? count : null }))}
-        chosen={state}
-        choose={setState}
-      />
-    </div>
+    <Segments
+      label="State"
+      of={segments.map(([key, title, tone, count]) => ({ key, title, tone, count: isWhole ? count : null }))}
+      chosen={state}
+      choose={setState}
+    />
   );
 }

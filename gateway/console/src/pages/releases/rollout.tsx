@@ -1,8 +1,7 @@
 import { useRef, useState } from "react";
 import { type BodyOf, useGet } from "../../api/queries.ts";
 import { HeadOperations, NextStep } from "../../operations/operation-buttons.tsx";
-import { offeredFor } from "../../operations/record-operation.ts";
-import { rollBack, rolloutHead } from "../../operations/rollouts.tsx";
+import { haltSteps, rolloutHead } from "../../operations/rollouts.tsx";
 import { Chart } from "../../parts/chart.tsx";
 import { Section } from "../../parts/facts.tsx";
 import { useMe } from "../../parts/me.tsx";
@@ -13,7 +12,7 @@ import { RecordState } from "../../parts/record-state.tsx";
 import { Sentence } from "../../parts/sentence.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
-import { haltWords, partWords } from "../../rules/halting-failures.ts";
+import { haltWords, hasHalt, partWords } from "../../rules/halting-failures.ts";
 import { rolloutHealth } from "../../rules/rollout-health.ts";
 import { doneWords, shareWords } from "../../rules/rollout-words.ts";
 import { limitOf, wavesOf } from "../../rules/waves.ts";
@@ -95,17 +94,23 @@ function Halts({ of: rollout, showFailed }: HaltsProps) {
   const me = useMe();
   // While parts alone are halted, the newest reason is that of one of them.
   const reason = state === "halted" || haltedParts.length === 0 ? newest : null;
-  if (!reason && haltedParts.length === 0) return null;
+  if (!hasHalt(rollout)) return null;
   const words = reason ? haltWords(reason, limitOf(rollout).failed) : null;
   const steps = (
     <>
       <button type="button" data-weight="primary" onClick={showFailed}>
         See failed devices
       </button>
-      {offeredFor([rollBack], rollout)
+      {haltSteps(rollout)
         .filter(({ needs }) => whyNot(me, needs) === null)
         .map((operation) => (
-          <NextStep key={operation.id} of={rollout} operation={operation} name={`from ${rollout.version}`} isLarge />
+          <NextStep
+            key={operation.id}
+            of={rollout}
+            operation={operation}
+            name={`of ${rollout.component} ${rollout.version}`}
+            isLarge
+          />
         ))}
     </>
   );
