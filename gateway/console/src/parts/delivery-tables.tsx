@@ -15,7 +15,7 @@ export const DeliveriesTable = ({ rows, linkOf, timeOf }: DeliveriesProps) => (
   <PlainTable columns={["Event", "Status", "Answer", "Attempts", "Time"]}>
     {rows.map((row) => (
       <tr key={row.id}>
-        <td>{linkOf(row)}</td>
+        <th scope="row">{linkOf(row)}</th>
         <td>
           <Status of={row.status} />
         </td>

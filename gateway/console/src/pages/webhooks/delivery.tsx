@@ -9,6 +9,7 @@ import { LongCode } from "../../parts/long-text.tsx";
 import { NameOf } from "../../parts/name-of.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
+import { Sides } from "../../parts/sides.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
 import { AttemptStrip } from "./attempt-strip.tsx";
 
@@ -21,34 +22,45 @@ export function DeliveryPage() {
   const { data } = delivery;
   return (
     <>
-      <PageTitle title={data.event} status={data.status} />
-      <p>
-        <Link {...toRecord("/webhooks/$id", { id })}>All deliveries of this webhook</Link>
-      </p>
-      <Section
-        title="Delivery"
-        action={<HeadOperations of={{ ...data, webhookId: id }} operations={deliveryOperations} name={data.event} />}
-      >
-        <Facts
-          of={[
-            ["Created", <Instant key="made" at={data.createdAt} />],
-            ["Delivered", data.deliveredAt ? <Instant key="done" at={data.deliveredAt} /> : null],
-            ["Next attempt", data.nextAttemptAt ? <Time key="next" at={data.nextAttemptAt} /> : null],
-            ["Answer", data.responseStatus === null ? null : String(data.responseStatus)],
-            ["Error", data.errorMessage],
-            ["Source", data.source === null ? null : { platform: "Muster", api: "Posted by a caller" }[data.source]],
-            ["Posted by", data.postedBy ? <NameOf key="by" id={data.postedBy.id} /> : null],
-            ["Id", <LongCode key="id" of={data.id} what="id" />],
-          ]}
-        />
-      </Section>
-      <Section title="Attempts">
-        <AttemptStrip of={data.attempts} />
-        <AttemptsTable attempts={data.attempts} timeOf={(time) => <Instant at={time} />} />
-      </Section>
-      <Section title="What is sent">
-        <Json value={data.payload} label="Payload" />
-      </Section>
+      <PageTitle
+        title={data.event}
+        status={data.status}
+        sub={<Link {...toRecord("/webhooks/$id", { id })}>All deliveries of this webhook</Link>}
+        actions={<HeadOperations of={{ ...data, webhookId: id }} operations={deliveryOperations} name={data.event} />}
+      />
+      <Sides
+        main={
+          <>
+            <Section title="Attempts">
+              <AttemptStrip of={data.attempts} />
+              <AttemptsTable attempts={data.attempts} timeOf={(time) => <Instant at={time} />} />
+            </Section>
+            <Section title="What is sent">
+              <Json value={data.payload} label="Payload" />
+            </Section>
+          </>
+        }
+        side={
+          <Section title="Delivery">
+            <Facts
+              of={[
+                ["Created", <Instant key="made" at={data.createdAt} />],
+                ["Delivered", data.deliveredAt ? <Instant key="done" at={data.deliveredAt} /> : null],
+                ["Next attempt", data.nextAttemptAt ? <Time key="next" at={data.nextAttemptAt} /> : null],
+                ["Answer", data.responseStatus === null ? null : String(data.responseStatus)],
+                ["Error", data.errorMessage],
+                [
+                  "Source",
+                  data.source === null ? null : { platform: "Muster", api: "Posted by a caller" }[data.source],
+                ],
+                ["Posted by", data.postedBy ? <NameOf key="by" id={data.postedBy.id} /> : null],
+                ["Id", <LongCode key="id" of={data.id} what="id" />],
+              ]}
+              isBrief
+            />
+          </Section>
+        }
+      />
     </>
   );
 }

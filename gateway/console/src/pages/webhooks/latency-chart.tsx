@@ -2,6 +2,7 @@ import { useGet } from "../../api/queries.ts";
 import { Chart } from "../../parts/chart.tsx";
 import { Section } from "../../parts/facts.tsx";
 import { FailureState, Loading } from "../../parts/states.tsx";
+import { Instant } from "../../parts/time.tsx";
 import { latencyPoints, percentile } from "../../rules/latency.ts";
 
 const newest = 100;
@@ -18,20 +19,26 @@ export function LatencyChart({ id }: { id: string }) {
     points.flatMap(({ values }) => values),
     99,
   );
+  const [first, last] = [points[0], points.at(-1)];
   // A chart of less than two replies says nothing: the outcomes get its width.
   if (data && points.length < 2) return null;
   return (
     <Section title="Latency" action={p99 === null ? null : <p className="number">p99 {p99.toLocaleString()} ms</p>}>
       {error ? <FailureState failure={error.failure} onRetry={() => void refetch()} /> : null}
       {!data && !error ? <Loading what="Loading the latency" /> : null}
-      {points.length > 1 ? (
-        <Chart
-          label="Milliseconds until the reply, of the newest accepted deliveries"
-          kind="area"
-          series={[{ name: "Milliseconds", tone: "run" }]}
-          points={points}
-          unit="ms"
-        />
+      {first && last && first !== last ? (
+        <>
+          <Chart
+            label="Milliseconds until the reply, of the newest accepted deliveries"
+            kind="area"
+            series={[{ name: "Milliseconds", tone: "run" }]}
+            points={points}
+            unit="ms"
+          />
+          <p className="soft">
+            The newest accepted deliveries, <Instant at={first.at} /> to <Instant at={last.at} />
+          </p>
+        </>
       ) : null}
     </Section>
   );

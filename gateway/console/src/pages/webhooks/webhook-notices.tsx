@@ -6,8 +6,6 @@ import { Section } from "../../parts/facts.tsx";
 import { useMe } from "../../parts/me.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { WebhookCause } from "../../parts/webhook-cause.tsx";
-import { counted } from "../../rules/counted.ts";
-import { waiting } from "../../rules/failure-sentence.ts";
 import { shownHealth } from "../../rules/health.ts";
 import { whyNot } from "../../rules/why-not.ts";
 import styles from "./webhook.module.css";
@@ -21,8 +19,7 @@ type WebhookNoticesProps = {
 
 /** The one thing of a webhook that is most urgent, and what ends it: that it fails, else its first warning. */
 export function WebhookNotices({ of: webhook, showDeliveries }: WebhookNoticesProps) {
-  const { health, deliveryStats: stats, warnings } = webhook;
-  const waits = stats.pending + stats.retrying;
+  const { deliveryStats: stats, warnings } = webhook;
   const wanted = stats.failed > 0 ? "failed" : "retrying";
   const [first] = warnings;
   if (shownHealth(webhook).tone !== "bad") {
@@ -46,13 +43,7 @@ export function WebhookNotices({ of: webhook, showDeliveries }: WebhookNoticesPr
         ) : null
       }
     >
-      <span className="soft">
-        <WebhookCause of={webhook} />
-        {stats.failed > 0 ? ` ${counted(stats.failed, "deliveries")} failed for good.` : ""}
-        {waits > 0 ? ` ${counted(waits, "deliveries")} wait${waits === 1 ? "s" : ""}` : ""}
-        {waits > 0 && health.oldestDueSeconds > 0 ? `, the oldest for ${waiting(health.oldestDueSeconds)}` : ""}
-        {waits > 0 ? "." : ""}
-      </span>
+      <WebhookCause of={webhook} />
     </Notice>
   );
 }

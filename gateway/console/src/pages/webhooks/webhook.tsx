@@ -9,10 +9,10 @@ import { NameOf } from "../../parts/name-of.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
 import { retriesText } from "../../parts/retry-schedule.tsx";
+import { Sides } from "../../parts/sides.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Time, useShortTime } from "../../parts/time.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
-import { hostOf } from "../../rules/attention.ts";
 import { waiting } from "../../rules/failure-sentence.ts";
 import { shownHealth } from "../../rules/health.ts";
 import { sending } from "../../rules/sending.ts";
@@ -23,7 +23,6 @@ import { DeliveryChart } from "./delivery-chart.tsx";
 import { EventExamples } from "./event-examples.tsx";
 import { LatencyChart } from "./latency-chart.tsx";
 import { Replays } from "./replays.tsx";
-import styles from "./webhook.module.css";
 import { Warnings, WebhookNotices } from "./webhook-notices.tsx";
 
 type Webhook = BodyOf<"/api/v1/webhooks/{id}">;
@@ -42,6 +41,12 @@ export function WebhookPage() {
   if (!webhook.data) return <RecordState title="Webhook" of={webhook} />;
   const { data } = webhook;
   const { word, tone } = shownHealth(data);
+  const facts = (
+    <>
+      <Endpoint of={data} />
+      <Sending of={data} isFailing={tone === "bad"} />
+    </>
+  );
   return (
     <>
       <PageTitle
@@ -49,7 +54,7 @@ export function WebhookPage() {
         status={<Status of={word} tone={tone} />}
         sub={
           <span>
-            <NameOf id={data.orgId} /> · {hostOf(data.url)} ·{" "}
+            <NameOf id={data.orgId} /> ·{" "}
             {data.health.lastSuccessAt ? (
               <>
                 last delivery <Time at={data.health.lastSuccessAt} />
@@ -62,31 +67,37 @@ export function WebhookPage() {
         actions={<HeadOperations of={data} operations={webhookOperations} name={data.name} />}
       />
       <WebhookNotices of={data} showDeliveries={mayReadDeliveries ? showDeliveries : null} />
-      {mayReadDeliveries ? (
-        <div className={styles.sides}>
-          <DeliveryChart id={id} />
-          <LatencyChart id={id} />
-        </div>
-      ) : null}
-      <div className={styles.sides}>
-        <Sending of={data} />
-        <Endpoint of={data} />
-      </div>
-      <Warnings of={data} isAfterNotice={tone !== "bad"} />
-      {mayReadDeliveries ? (
-        <>
-          <Deliveries id={id} subscribed={data.events} status={status} setStatus={setStatus} focused={deliveries} />
-          <DeadLetters id={id} orgId={data.orgId} />
-        </>
-      ) : null}
+      <Sides
+        first={mayReadDeliveries ? facts : null}
+        main={
+          mayReadDeliveries ? (
+            <>
+              <DeliveryChart id={id} />
+              <Deliveries id={id} subscribed={data.events} status={status} setStatus={setStatus} focused={deliveries} />
+              <DeadLetters id={id} orgId={data.orgId} />
+            </>
+          ) : (
+            facts
+          )
+        }
+        side={
+          <>
+            <Warnings of={data} isAfterNotice={tone !== "bad"} />
+            {mayReadDeliveries ? <LatencyChart id={id} /> : null}
+          </>
+        }
+      />
       <Replays of={data} />
       <EventExamples subscribed={data.events} />
     </>
   );
 }
 
+/** `isFailing`: the notice above says how many attempts failed in a row. */
+type SendingProps = { of: Webhook; isFailing: boolean };
+
 /** How its deliveries go: what was sent, and what waits. */
-function Sending({ of: { status, health, deliveryStats: stats } }: { of: Webhook }) {
+function Sending({ of: { status, health, deliveryStats: stats }, isFailing }: SendingProps) {
   const short = useShortTime();
   const waits = stats.pending + stats.retrying;
   const { word, tone } = sending({ ...health, status }, (at) => short(at, "toMinute"));
@@ -96,16 +107,11 @@ function Sending({ of: { status, health, deliveryStats: stats } }: { of: Webhook
       <Facts
         of={[
           ["Sends", <Status key="sends" of={word} tone={tone} />],
-          [
-            "Delivered",
-            <Counted key="good" count={stats.delivered}>
-              last <Time at={health.lastSuccessAt} />
-            </Counted>,
-          ],
+          ["Delivered", <Counted key="good" count={stats.delivered} />],
           [
             "Failed",
             <Counted key="bad" count={stats.failed} tone="bad">
-              given up after their last attempt
+              no attempts left
             </Counted>,
           ],
           [
@@ -114,15 +120,19 @@ function Sending({ of: { status, health, deliveryStats: stats } }: { of: Webhook
               "nothing"
             ) : (
               <Counted key="due" count={waits} tone="warn">
-                {health.oldestDueSeconds > 0 ? `the oldest for ${waiting(health.oldestDueSeconds)}` : "for their time"}
+                {health.oldestDueSeconds > 0 ? `oldest ${waiting(health.oldestDueSeconds)}` : "for their time"}
               </Counted>
             ),
           ],
           [
             "Attempts",
-            sinceLast === 0 ? null : (
+            sinceLast === 0 ? null : isFailing ? (
+              <span key="attempts">
+                last failed <Time at={health.lastFailureAt} />
+              </span>
+            ) : (
               <Counted key="attempts" count={sinceLast} tone="bad">
-                failed in a row, several for each delivery; last <Time at={health.lastFailureAt} />
+                failed in a row, last <Time at={health.lastFailureAt} />
               </Counted>
             ),
           ],
@@ -133,13 +143,13 @@ function Sending({ of: { status, health, deliveryStats: stats } }: { of: Webhook
   );
 }
 
-type CountedProps = { count: number; tone?: "bad" | "warn"; children: ReactNode };
+type CountedProps = { count: number; tone?: "bad" | "warn"; children?: ReactNode };
 
 /** A number, and what belongs to it where it is not none. */
 const Counted = ({ count, tone, children }: CountedProps) => (
   <>
     <b className={`number ${count > 0 ? (tone ?? "") : ""}`}>{count.toLocaleString()}</b>
-    {count > 0 ? <span className="soft"> · {children}</span> : null}
+    {count > 0 && children ? <span className="soft"> · {children}</span> : null}
   </>
 );
 
