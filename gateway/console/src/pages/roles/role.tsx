@@ -7,6 +7,7 @@ import { to } from "../../parts/links.ts";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
+import { Sides } from "../../parts/sides.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
 
@@ -27,34 +28,40 @@ export function RolePage() {
         sub={data.key === null ? undefined : "Built in: it cannot be changed."}
         actions={<HeadOperations of={data} operations={roleOperations} name={data.name} />}
       />
-      <Section title="Facts">
-        <Facts
-          of={[
-            ["Description", data.description || null],
-            ["Scope", data.scope],
-            [
-              "People who have it",
-              <Link key="holders" {...to("/people", { role: id })}>
-                {count?.toLocaleString() ?? "See them"}
-              </Link>,
-            ],
-            ["Changed", <Time key="changed" at={data.updatedAt} />],
-          ]}
-        />
-      </Section>
-      <Section title="Permissions">
-        <PlainTable columns={["Permission", "Allows", "API key scopes that it permits to grant"]}>
-          {held.map(({ permission, description, keyScopes }) => (
-            <tr key={permission}>
-              <th scope="row">
-                <code>{permission}</code>
-              </th>
-              <td>{description}</td>
-              <td>{keyScopes.join(", ")}</td>
-            </tr>
-          ))}
-        </PlainTable>
-      </Section>
+      <Sides
+        main={
+          <Section title="Permissions">
+            <PlainTable columns={["Permission", "Allows", "API key scopes that it permits to grant"]}>
+              {held.map(({ permission, description, keyScopes }) => (
+                <tr key={permission}>
+                  <th scope="row">
+                    <code>{permission}</code>
+                  </th>
+                  <td>{description}</td>
+                  <td>{keyScopes.join(", ")}</td>
+                </tr>
+              ))}
+            </PlainTable>
+          </Section>
+        }
+        side={
+          <Section title="Facts">
+            <Facts
+              of={[
+                ["Description", data.description || null],
+                ["Scope", data.scope],
+                [
+                  "People who have it",
+                  <Link key="holders" {...to("/people", { role: id })}>
+                    {count?.toLocaleString() ?? "See them"}
+                  </Link>,
+                ],
+                ["Changed", <Time key="changed" at={data.updatedAt} />],
+              ]}
+            />
+          </Section>
+        }
+      />
     </>
   );
 }
