@@ -3,6 +3,7 @@ import { Children, type ReactNode, useEffect, useId, useRef, useState } from "re
 import styles from "./filter-bar.module.css";
 import { useShortcut } from "./shortcuts.ts";
 import { useFilters } from "./use-filters.ts";
+import { useIsNarrow } from "./use-is-narrow.ts";
 import { typingMs } from "./use-settled.ts";
 
 export type Choice = {
@@ -103,6 +104,7 @@ function TextFilter({
   field: React.RefObject<HTMLInputElement | null>;
 }) {
   const [filters, change] = useFilters();
+  const isNarrow = useIsNarrow();
   const inForce = filters[name] ?? "";
   const [typed, setTyped] = useState(inForce);
   const latest = useRef(change);
@@ -121,7 +123,8 @@ function TextFilter({
       <input
         ref={field}
         type="search"
-        placeholder={label}
+        // The whole of it would be cut.
+        placeholder={isNarrow ? "Search" : label}
         value={typed}
         maxLength={255}
         spellCheck={false}

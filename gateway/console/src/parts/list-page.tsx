@@ -60,6 +60,12 @@ type ListPageProps<P extends ListPath> = {
   noun?: string;
   /** Between the filters and the rows: its parts with their numbers, or what it is about. */
   segments?: ReactNode;
+  /** What of all rows needs a look, above the filters. */
+  notice?: ReactNode;
+  /** Below the rows: what else counts for them. */
+  foot?(first: ItemOf<P>): ReactNode;
+  /** Few rows that stay for long: a failing one comes before another one. */
+  isShort?: true;
 };
 
 /** A title as it stands within a line: an abbreviation keeps its capitals. */
@@ -81,9 +87,6 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
     segments,
     hasTimeRange = false,
     defaults,
-    controls,
-    toneOf,
-    groupOf,
   } = props;
   const notAllowed = useWhyNot(`GET ${path}`);
   const [filters, change] = useFilters();
@@ -93,14 +96,13 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
   const polled = everyMs && !query.sort ? { everyMs } : {};
   const list = useList(path, { params }, { ...polled, enabled: notAllowed === null, isStill: true });
   const count = useCount(path, { params }, list);
+  const { rows, grouped } = useOrdered(list, query.sort, props);
   const [columnChoice, chooseColumns] = useColumnChoice(path);
   const choice = columnChoice ?? usualColumns;
-  const rows = useWorstFirst(list.rows, keyOf, list.hasMore || query.sort ? undefined : toneOf);
   const possible = useShownColumns(columns, columnChoice);
   const isChosen = areChosen(columnChoice);
   const shownColumns = useMemo(() => tellingColumns(possible, rows, isChosen), [possible, rows, isChosen]);
   const [areColumnsOpen, openColumns] = useState(false);
-  const groupOfRow = useMemo(() => groupOf && ((row: ItemOf<P>) => groupOf(row, query.sort)), [groupOf, query.sort]);
   const selection = useListSelection(rows, keyOf, query);
   const showNewest = () => {
     void list.showNewest();
@@ -123,7 +125,7 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
     : {};
   return (
     <>
-      <div className={styles.list}>
+      <div className={styles.list} data-urgent={isUrgent(rows, props) || undefined}>
         <ListHead
           title={title}
           total={count.total}
@@ -137,10 +139,13 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
         >
           {typeof actions === "function" ? actions(shown) : actions}
         </ListHead>
-        {section ? <Tabs section={section} label={`Pages beside ${title}`} /> : null}
+        <div>
+          {section ? <Tabs section={section} label={`Pages beside ${title}`} /> : null}
+          {props.notice}
+        </div>
         <FilterBar {...(text ? { text } : {})} choices={choices} {...(labels ? { labels } : {})}>
           {hasTimeRange ? <TimeRange /> : null}
-          {controls}
+          {props.controls}
         </FilterBar>
         {segments}
       </div>
@@ -164,7 +169,7 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
           columns={shownColumns}
           rows={rows}
           keyOf={keyOf}
-          {...(groupOfRow ? { groupOf: groupOfRow } : {})}
+          {...grouped}
           {...(bulk ? { selection: selection.inTable } : {})}
           {...order}
           sizing={{ widths: choice.widths, change: (widths) => chooseColumns({ ...choice, widths }) }}
@@ -179,9 +184,35 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
       ) : (
         empty
       )}
+      {rows[0] === undefined ? null : props.foot?.(rows[0])}
     </>
   );
 }
+
+type Ranking<Row> = {
+  toneOf?(row: Row): Tone;
+  groupOf?(row: Row, sort: string | undefined): string | null;
+};
+
+/** A whole list's rows with the failing ones first, and their headings; those by how rows are need that order. */
+function useOrdered<Row>(
+  list: { rows: readonly Row[]; hasMore: boolean },
+  sort: string | undefined,
+  { toneOf, groupOf }: Ranking<Row>,
+) {
+  const isWhole = !list.hasMore && !sort;
+  const rows = useWorstFirst(list.rows, keyOf, isWhole ? toneOf : undefined);
+  const isGrouped = isWhole || !toneOf;
+  const grouped = useMemo(
+    () => (isGrouped && groupOf ? { groupOf: (row: Row) => groupOf(row, sort) } : {}),
+    [isGrouped, groupOf, sort],
+  );
+  return { rows, grouped };
+}
+
+/** Whether a row of a short list comes before what starts another one. */
+const isUrgent = <Row,>(rows: readonly Row[], { isShort, toneOf }: Ranking<Row> & { isShort?: true }): boolean =>
+  isShort === true && toneOf !== undefined && rows.some((row) => ["bad", "warn"].includes(toneOf(row)));
 
 /** The button of the saved views; nothing for a list that has none. */
 function Views({ path, names }: { path: string; names: readonly string[] }) {

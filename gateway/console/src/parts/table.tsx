@@ -40,6 +40,8 @@ export type Column<Row> = {
   isEnd?: true;
   /** What it is in the card that a row becomes on a phone; without it, a fact where it is minor, else plain. */
   as?: CardPart;
+  /** It may have a second line, in small letters: its rows are as high as their texts. */
+  hasNote?: true;
   /** The API's name for an order by this column. */
   sort?: string;
   /** The API knows this order in one direction alone. */
@@ -49,11 +51,11 @@ export type Column<Row> = {
 };
 
 /**
- * Parts of a phone's card: beside the name `state` and `menu`; in the second line `plain` and, at its end, `end`; below
- * the `cause` of a failure or a `bar`, as wide as the card; at last in small letters `note`, and `fact` with its title,
- * and at the card's end the `next` step. `none` is left to the record's page.
+ * Parts of a phone's card: beside the name `state`, `beside` and `menu`; in the second line `plain` and, at its end,
+ * `end`; below the `cause` of a failure, what a state means, or a `bar`, as wide as the card; at last in small letters
+ * `note`, and `fact` with its title, and at the card's end the `next` step. `none` is left to the record's page.
  */
-type CardPart = "state" | "menu" | "plain" | "end" | "cause" | "bar" | "note" | "fact" | "next" | "none";
+type CardPart = "state" | "beside" | "menu" | "plain" | "end" | "cause" | "bar" | "note" | "fact" | "next" | "none";
 
 type TableProps<Row> = {
   /** Name of the rows, for screen readers. */
@@ -88,8 +90,9 @@ const cardGapPx = 8;
 /** Height of a heading between rows. */
 const groupPx = 37;
 
-/** Whether rows are as high as their sentences. */
-const hasCauses = (columns: readonly Pick<Column<never>, "as">[]): boolean => columns.some(({ as }) => as === "cause");
+/** Whether rows are as high as their texts. */
+const haveOwnHeights = (columns: readonly Pick<Column<never>, "as" | "hasNote">[]): boolean =>
+  columns.some(({ as, hasNote }) => as === "cause" || hasNote);
 
 /** The height of a row now. */
 function useRowPx(): number {
@@ -189,7 +192,7 @@ export function Table<Row>(props: TableProps<Row>) {
                 line={line}
                 row={row}
                 columns={columns as readonly Column<unknown>[]}
-                {...(isCard || hasCauses(columns) ? { measure: virtual.measureElement } : {})}
+                {...(isCard || haveOwnHeights(columns) ? { measure: virtual.measureElement } : {})}
                 {...(selection ? { isChosen: selection.chosen.has(key), toggle } : {})}
               />
             );

@@ -1,7 +1,7 @@
 import { expect, it } from "@jest/globals";
 import { type Tone, worstFirst } from "./tone.ts";
 
-it("failing rows come first, then those that need attention; others keep their order", () => {
+it("failing rows come first, quiet ones last; those of one tone keep their order", () => {
   const rows: [string, Tone][] = [
     ["a", "good"],
     ["b", "warn"],
@@ -10,5 +10,5 @@ it("failing rows come first, then those that need attention; others keep their o
     ["e", "run"],
     ["f", "bad"],
   ];
-  expect(worstFirst(rows, ([, tone]) => tone).map(([name]) => name)).toEqual(["d", "f", "b", "a", "c", "e"]);
+  expect(worstFirst(rows, ([, tone]) => tone).map(([name]) => name)).toEqual(["d", "f", "b", "e", "a", "c"]);
 });

@@ -39,7 +39,7 @@ const cutInCards = `
     const box = card.getBoundingClientRect();
     return [...card.querySelectorAll("*")]
       .filter((each) => {
-        if (!each.checkVisibility() || each.closest(".visually-hidden, svg")) return false;
+        if (!each.checkVisibility() || each.closest(".visually-hidden, svg, wbr")) return false;
         const { left, right, top, bottom } = each.getBoundingClientRect();
         const isBeyond = left < box.left - 1 || right > box.right + 1 || top < box.top - 1 || bottom > box.bottom + 1;
         const { overflowX, display } = getComputedStyle(each);
