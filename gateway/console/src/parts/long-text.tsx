@@ -21,18 +21,3 @@ export const Address = ({ of }: { of: string }) => (
     ))}
   </span>
 );
-
-/** Letters of an address that stay at its end. */
-const endLength = 14;
-
-/** A URL in one line of a list: its host and its end, with what is between them cut where there is no room. */
-export function ShortAddress({ of }: { of: string }) {
-  const text = of.replace(/^https:\/\//, "");
-  const at = Math.max(text.lastIndexOf("/"), text.length - endLength);
-  return (
-    <span className={styles.middle}>
-      <span>{text.slice(0, at)}</span>
-      <span>{text.slice(at)}</span>
-    </span>
-  );
-}

@@ -190,9 +190,14 @@ inChromium("records in the console", (visit) => {
       const halted = "UPDATE agent_release.rollout SET state = 'halted', failed = 3, reason = $2 WHERE id = $1";
       await asDatabaseOwner(cluster, halted, [rollout.id, "3 failures, the last: rolled_back"]);
       await visitor.signIn(root, `/webhooks?orgId=${orgId}`, root.recoveryCodes[0]);
-      await page.getByRole("cell", { name: /^It answers 503\. \d+ attempts in a row failed/ }).waitFor();
+      await page.getByRole("cell", { name: /It answers 503\. \d+ attempts in a row failed/ }).waitFor();
       const names = await page.getByRole("table").getByRole("link").allTextContents();
       expect(names).toEqual(["Broken", "Fine"]);
+      // The states of all rows and the title of their column have one left edge.
+      const edges = await page.evaluate(`
+        [...document.querySelectorAll("th[data-column=status] > span, td[data-as=state] > [data-tone]")].map(
+          (each) => Math.round(each.getBoundingClientRect().left))`);
+      expect(edges).toEqual(Array(3).fill((edges as number[])[0]));
       await page.getByRole("button", { name: "Review Broken" }).waitFor();
       await visitor.expectAccessibleAtBothWidths();
       await visitor.open("/releases", "Releases");

@@ -2,12 +2,12 @@ import type { ItemOf } from "@muster/client";
 import { newStream } from "../../operations/new-stream.tsx";
 import { actionsColumn, nextColumn, OperationButton } from "../../operations/operation-buttons.tsx";
 import { streamOperations } from "../../operations/streams.tsx";
-import { causeColumn } from "../../parts/cause.tsx";
+import { Cause } from "../../parts/cause.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
-import { ShortAddress } from "../../parts/long-text.tsx";
+import { Address } from "../../parts/long-text.tsx";
 import { useMe } from "../../parts/me.tsx";
+import { stateColumn } from "../../parts/state-column.tsx";
 import { EmptyState } from "../../parts/states.tsx";
-import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
@@ -29,6 +29,7 @@ export function Streams() {
       path="/api/v1/audit-logs/streams"
       filters={["orgId"]}
       everyMs={10_000}
+      isShort
       toneOf={(stream) => shownHealth(stream).tone}
       actions={create}
       columns={columns(me)}
@@ -45,33 +46,32 @@ export function Streams() {
 /** Where a stream goes, without its credentials. */
 const target = ({ type, url, s3 }: Stream) => (s3 ? `${s3.bucket}/${s3.prefix}` : (url ?? streamTypes[type]));
 
+/** Why it fails, else what it sends. */
+function causeOrKind(stream: Stream) {
+  const cause = shownHealth(stream).tone === "bad" ? (stream.health?.reason ?? stream.lastError) : null;
+  return cause ? (
+    <Cause of={cause} />
+  ) : (
+    `${stream.format === "ocsf" ? "OCSF events" : "Rows"} to ${streamTypes[stream.type]}`
+  );
+}
+
 const columns = (me: Me): Column<Stream>[] => [
   {
     id: "name",
     title: "Name",
-    width: "18rem",
+    width: "22rem",
+    hasNote: true,
     cell: (stream) => (
       <>
         {stream.name}
         <small data-tip={target(stream)}>
-          <ShortAddress of={target(stream)} />
+          <Address of={target(stream)} />
         </small>
       </>
     ),
   },
-  {
-    id: "status",
-    title: "Health",
-    width: "8rem",
-    as: "state",
-    cell: (stream) => {
-      const { word, tone } = shownHealth(stream);
-      return <Status of={word} tone={tone} />;
-    },
-  },
-  causeColumn((stream) => (shownHealth(stream).tone === "bad" ? (stream.health?.reason ?? stream.lastError) : null)),
-  { id: "type", title: "Type", width: "6rem", as: "note", isExtra: true, cell: ({ type }) => type },
-  { id: "format", title: "Format", width: "6rem", as: "none", isExtra: true, cell: ({ format }) => format },
+  stateColumn({ title: "Health", stateOf: shownHealth, noteOf: causeOrKind }),
   {
     id: "lag",
     title: "Lag",

@@ -1,22 +1,25 @@
 import type { ItemOf } from "@muster/client";
 import { Link } from "@tanstack/react-router";
+import { useGet } from "../../api/queries.ts";
 import { directoryOperations } from "../../operations/directories.tsx";
 import { newDirectory } from "../../operations/new-directory.tsx";
 import { actionsColumn, nextColumn, OperationButton } from "../../operations/operation-buttons.tsx";
 import { review } from "../../operations/review.ts";
-import { causeColumn } from "../../parts/cause.tsx";
+import { Cause } from "../../parts/cause.tsx";
+import { Facts, Section } from "../../parts/facts.tsx";
 import { toRecord } from "../../parts/links.ts";
 import { ListNote } from "../../parts/list-note.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
+import { LongCode } from "../../parts/long-text.tsx";
 import { useMe } from "../../parts/me.tsx";
 import { NameOf } from "../../parts/name-of.tsx";
+import { stateColumn } from "../../parts/state-column.tsx";
 import { EmptyState } from "../../parts/states.tsx";
-import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
-import { refusedWords } from "../../rules/cycle-words.ts";
-import { directoryHealth, shownHealth } from "../../rules/health.ts";
+import { cycleWords } from "../../rules/cycle-words.ts";
+import { directoryHealth } from "../../rules/health.ts";
 import type { Me } from "../../rules/why-not.ts";
 
 /** Directories that say who joins, changes and leaves. */
@@ -34,8 +37,25 @@ export function Directories() {
         ? { choices: [{ name: "scope", label: "Whose", options: [["partner", "the partner's own"]] as const }] }
         : {})}
       everyMs={30_000}
-      segments={<ListNote>Who joins, changes or leaves in a directory does so here; its groups are roles.</ListNote>}
-      toneOf={(directory) => shownHealth(directory).tone}
+      segments={
+        <ListNote>
+          People whom a directory adds, changes or removes are added, changed or removed here; its groups give them
+          roles.
+        </ListNote>
+      }
+      isShort
+      foot={({ scimUrl }) => (
+        <Section title="What is entered at a directory">
+          <Facts
+            of={[
+              ["SCIM address", <LongCode key="url" of={scimUrl} what="address" />],
+              ["Token", "one per directory, shown once: when the directory is made, and when its token is rotated"],
+            ]}
+            isWide
+          />
+        </Section>
+      )}
+      toneOf={(directory) => directoryHealth(directory).tone}
       actions={create}
       columns={columns(me, orgId, me.scope !== "organization" && !orgId)}
       empty={
@@ -50,12 +70,26 @@ export function Directories() {
   );
 }
 
+/** Why it fails, or how its last requests went. */
+function noteOf(directory: ItemOf<"/api/v1/directories">) {
+  const { tone } = directoryHealth(directory);
+  if (tone === "off") return "Waits for the first request of the directory.";
+  const reason = directory.health?.reason ?? "";
+  return tone === "bad" ? <Cause of={reason} /> : reason;
+}
+
+/** The product that a directory is, by the name of its preset. */
+function Product({ of }: { of: string | null }) {
+  const presets = useGet("/api/v1/directories/presets");
+  return presets.data?.data.find(({ id }) => id === of)?.name ?? "SCIM 2.0";
+}
+
 /** Leads to the requests that were refused. */
 const reviewOf = (orgId: string | undefined) =>
   review<ItemOf<"/api/v1/directories">>({
     id: "directory.review",
     needs: "GET /api/v1/directories/{id}",
-    isNext: (directory) => shownHealth(directory).tone === "bad",
+    isNext: (directory) => directoryHealth(directory).tone === "bad",
     leads: ({ id }) => toRecord("/settings/directories/$id", { id }, { orgId }),
   });
 
@@ -63,18 +97,18 @@ const columns = (me: Me, orgId: string | undefined, isEverywhere: boolean): Colu
   {
     id: "name",
     title: "Name",
-    cell: ({ id, name }) => <Link {...toRecord("/settings/directories/$id", { id }, { orgId })}>{name}</Link>,
+    width: isEverywhere ? "13rem" : "18rem",
+    hasNote: true,
+    cell: ({ id, name, preset }) => (
+      <>
+        <Link {...toRecord("/settings/directories/$id", { id }, { orgId })}>{name}</Link>
+        <small>
+          <Product of={preset} />
+        </small>
+      </>
+    ),
   },
-  {
-    id: "status",
-    title: "Health",
-    width: "9.5rem",
-    as: "state",
-    cell: (directory) => {
-      const { word, tone } = directoryHealth(directory);
-      return <Status of={word} tone={tone} />;
-    },
-  },
+  stateColumn({ title: "Health", stateOf: directoryHealth, noteOf }),
   ...(isEverywhere
     ? [
         {
@@ -87,25 +121,20 @@ const columns = (me: Me, orgId: string | undefined, isEverywhere: boolean): Colu
       ]
     : []),
   {
+    id: "done",
+    title: "Last changes",
+    width: "10rem",
+    isMinor: true,
+    isUsual: ({ lastCycle }) => lastCycle === null,
+    cell: ({ lastCycle }) => <span className="soft">{lastCycle ? cycleWords(lastCycle) : "none yet"}</span>,
+  },
+  {
     id: "cycle",
     title: "Last request",
     width: "9rem",
     isMinor: true,
     cell: ({ lastCycle }) => <Time at={lastCycle?.lastAt ?? null} />,
   },
-  {
-    id: "refused",
-    title: "Refused",
-    width: "10rem",
-    isMinor: true,
-    cell: (directory) =>
-      directory.lastCycle ? (
-        <span className={shownHealth(directory).tone === "bad" ? "bad" : "soft"}>
-          {refusedWords(directory.lastCycle)}
-        </span>
-      ) : null,
-  },
-  causeColumn((directory) => (shownHealth(directory).tone === "bad" ? (directory.health?.reason ?? null) : null)),
   nextColumn(me, [...directoryOperations, reviewOf(orgId)], (directory) => directory.name),
   actionsColumn(directoryOperations, (directory) => directory.name),
 ];

@@ -2,16 +2,15 @@ import type { ItemOf } from "@muster/client";
 import { keyOperations } from "../../operations/keys.tsx";
 import { newKey } from "../../operations/new-key.tsx";
 import { actionsColumn, nextColumn, OperationButton } from "../../operations/operation-buttons.tsx";
-import { EndsAt } from "../../parts/ends-at.tsx";
 import { asOptions } from "../../parts/filter-bar.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
 import { useMe } from "../../parts/me.tsx";
+import { stateColumn } from "../../parts/state-column.tsx";
 import { EmptyState } from "../../parts/states.tsx";
-import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
-import { Time } from "../../parts/time.tsx";
+import { Instant, Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
-import { keyDays } from "../../rules/ending.ts";
+import { ago } from "../../rules/ago.ts";
 import { keyHealth } from "../../rules/health.ts";
 import type { Me } from "../../rules/why-not.ts";
 
@@ -38,6 +37,7 @@ export function Keys() {
           options: asOptions(["active", "expired", "revoked"]),
         },
       ]}
+      isShort
       toneOf={(key) => keyHealth(key, new Date()).tone}
       actions={create}
       columns={columns(me)}
@@ -51,36 +51,42 @@ export function Keys() {
   );
 }
 
+/** How a key is, in a word; one that ends soon, by when. */
+function stateOf(key: Key) {
+  const now = new Date();
+  const shown = keyHealth(key, now);
+  return shown.tone === "warn" && key.expiresAt
+    ? { ...shown, word: `ends ${ago(new Date(key.expiresAt), now, "long")}` }
+    : shown;
+}
+
+/** Until when a key is accepted. */
+function endOf({ status, expiresAt }: Key) {
+  if (expiresAt === null) return status === "active" ? "Accepted until it is revoked" : null;
+  return (
+    <>
+      {new Date(expiresAt) <= new Date() ? "Ended" : "Accepted until"} <Instant at={expiresAt} />
+    </>
+  );
+}
+
 const columns = (me: Me): Column<Key>[] => [
-  { id: "name", title: "Name", cell: ({ name }) => name },
-  { id: "prefix", title: "Begins with", width: "8.5rem", cell: ({ keyPrefix }) => <code>{keyPrefix}</code> },
-  { id: "scopes", title: "Scopes", as: "note", cell: ({ scopes }) => scopes.join(", ") },
   {
-    id: "status",
-    title: "Status",
-    width: "9.5rem",
-    as: "state",
-    cell: (key) => {
-      const { word, tone } = keyHealth(key, new Date());
-      return <Status of={word} tone={tone} />;
-    },
+    id: "name",
+    title: "Name",
+    width: "16rem",
+    hasNote: true,
+    cell: ({ name, keyPrefix }) => (
+      <>
+        {name}
+        <small>
+          <code>{keyPrefix}…</code>
+        </small>
+      </>
+    ),
   },
-  {
-    id: "ends",
-    title: "Ends",
-    width: "8rem",
-    isMinor: true,
-    cell: (key) => {
-      const { status, expiresAt } = key;
-      if (status !== "active") return <Time at={expiresAt} />;
-      if (expiresAt !== null) return <EndsAt at={expiresAt} days={keyDays} />;
-      return (
-        <span className="soft" data-tip="It is accepted until somebody revokes it.">
-          never
-        </span>
-      );
-    },
-  },
+  stateColumn({ title: "Status", stateOf, noteOf: endOf }),
+  { id: "scopes", title: "Scopes", width: "18rem", as: "note", cell: ({ scopes }) => scopes.join(", ") },
   {
     id: "used",
     title: "Last used",

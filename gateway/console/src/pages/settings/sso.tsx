@@ -3,24 +3,26 @@ import { Link } from "@tanstack/react-router";
 import { newProvider } from "../../operations/new-provider.tsx";
 import { actionsColumn, nextColumn, OperationButton } from "../../operations/operation-buttons.tsx";
 import { providerOperations, replaceCertificate } from "../../operations/providers.tsx";
-import { causeColumn } from "../../parts/cause.tsx";
-import { EndsAt } from "../../parts/ends-at.tsx";
+import { Cause } from "../../parts/cause.tsx";
 import { toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
 import { useMe } from "../../parts/me.tsx";
+import { stateColumn } from "../../parts/state-column.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import type { Column } from "../../parts/table.tsx";
-import { Time } from "../../parts/time.tsx";
+import { Instant, Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
-import { certificateDays, lastCertificateEnd } from "../../rules/ending.ts";
-import { providerHealth } from "../../rules/health.ts";
+import { ago } from "../../rules/ago.ts";
+import { lastCertificateEnd } from "../../rules/ending.ts";
+import { endsSoon, providerHealth } from "../../rules/health.ts";
 import type { Me } from "../../rules/why-not.ts";
-import { ProviderStatus } from "./provider-status.tsx";
+import { SignInFacts } from "./sign-in-facts.tsx";
 
 /** Identity providers through which people of the chosen organization or partner sign in. */
 export function SingleSignOn() {
   const [{ orgId }] = useFilters();
   const me = useMe();
+  const chosenOrgId = me.orgId ?? orgId;
   const create = <OperationButton of={{ orgId }} operation={newProvider} />;
   return (
     <ListPage
@@ -32,6 +34,8 @@ export function SingleSignOn() {
       {...(me.scope === "partner"
         ? { choices: [{ name: "scope", label: "Whose", options: [["partner", "the partner's own"]] as const }] }
         : {})}
+      isShort
+      foot={() => (chosenOrgId ? <SignInFacts orgId={chosenOrgId} /> : null)}
       toneOf={(provider) => providerHealth(provider, new Date()).tone}
       actions={create}
       columns={columns(me, orgId)}
@@ -47,24 +51,55 @@ export function SingleSignOn() {
 
 type Provider = ItemOf<"/api/v1/sso/providers">;
 
+/** How a provider is, in a word; one whose last certificate ends, by when. */
+function stateOf(provider: Provider) {
+  const now = new Date();
+  const shown = providerHealth(provider, now);
+  const end = lastCertificateEnd(provider);
+  return shown.tone === "warn" && end !== null && endsSoon(provider, now)
+    ? { ...shown, word: `certificate ends ${ago(new Date(end), now, "long")}` }
+    : shown;
+}
+
+/** Why sign-ins fail, or until when they work. */
+function noteOf(provider: Provider) {
+  const now = new Date();
+  const { tone } = providerHealth(provider, now);
+  const reason = provider.health?.reason ?? "";
+  if (tone === "bad") return <Cause of={reason} />;
+  const end = lastCertificateEnd(provider);
+  if (end === null || provider.status !== "active") return reason;
+  return (
+    <>
+      {endsSoon(provider, now) ? "Nobody signs in through it after" : "Its last certificate ends"} <Instant at={end} />
+    </>
+  );
+}
+
 const columns = (me: Me, orgId: string | undefined): Column<Provider>[] => [
   {
     id: "name",
     title: "Name",
-    cell: ({ id, name }) => <Link {...toRecord("/settings/sso/$id", { id }, { orgId })}>{name}</Link>,
+    width: "15rem",
+    hasNote: true,
+    cell: ({ id, name, type, allowedDomains }) => (
+      <>
+        <Link {...toRecord("/settings/sso/$id", { id }, { orgId })}>{name}</Link>
+        <small>
+          {type === "saml" ? "SAML 2.0" : "OpenID Connect"}
+          {allowedDomains ? ` · ${allowedDomains}` : null}
+        </small>
+      </>
+    ),
   },
+  stateColumn({ title: "Health", stateOf, noteOf }),
   {
-    id: "type",
-    title: "Type",
-    width: "9rem",
-    cell: ({ type }) => (type === "saml" ? "SAML 2.0" : "OpenID Connect"),
-  },
-  {
-    id: "status",
-    title: "Health",
-    width: "11rem",
-    as: "state",
-    cell: (provider) => <ProviderStatus of={provider} />,
+    id: "new",
+    title: "New people",
+    width: "10rem",
+    isMinor: true,
+    cell: ({ autoProvision, defaultRoleId }) =>
+      autoProvision && defaultRoleId ? "get an account" : "need an invitation",
   },
   {
     id: "enforced",
@@ -75,23 +110,10 @@ const columns = (me: Me, orgId: string | undefined): Column<Provider>[] => [
       enforcement.inForce ? "refused" : enforceSSO ? "refused, once proven" : "allowed",
   },
   {
-    id: "certificate",
-    title: "Certificate ends",
-    width: "9rem",
-    isMinor: true,
-    cell: (provider) => {
-      const end = lastCertificateEnd(provider);
-      return end === null ? null : <EndsAt at={end} days={certificateDays} />;
-    },
-  },
-  causeColumn((provider) =>
-    providerHealth(provider, new Date()).tone === "bad" ? (provider.health?.reason ?? null) : null,
-  ),
-  {
     id: "made",
     title: "Created",
     width: "8rem",
-    isMinor: true,
+    as: "none",
     isExtra: true,
     cell: ({ createdAt }) => <Time at={createdAt} />,
   },

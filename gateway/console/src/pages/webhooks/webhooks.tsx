@@ -6,11 +6,11 @@ import { review } from "../../operations/review.ts";
 import { webhookOperations } from "../../operations/webhooks.tsx";
 import { toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
-import { ShortAddress } from "../../parts/long-text.tsx";
+import { Address } from "../../parts/long-text.tsx";
 import { useMe } from "../../parts/me.tsx";
 import { organizationColumn } from "../../parts/name-of.tsx";
+import { stateColumn } from "../../parts/state-column.tsx";
 import { EmptyState } from "../../parts/states.tsx";
-import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
@@ -39,6 +39,7 @@ export function Webhooks() {
         },
       ]}
       everyMs={10_000}
+      isShort
       toneOf={(webhook) => shownHealth(webhook).tone}
       actions={create}
       columns={columns(me, orgId, isEverywhere)}
@@ -54,6 +55,12 @@ export function Webhooks() {
 
 const isFailing = (webhook: ItemOf<"/api/v1/webhooks">) => shownHealth(webhook).tone === "bad";
 
+/** What a webhook gets. */
+function eventsOf({ events }: ItemOf<"/api/v1/webhooks">): string {
+  if (events.includes("*")) return "Gets every event";
+  return `Gets ${events.length > 2 ? `${events.length} types of events` : events.join(" and ")}`;
+}
+
 /** Leads to its deliveries, and to what its receiver answers. */
 const reviewOf = (orgId: string | undefined) =>
   review<ItemOf<"/api/v1/webhooks">>({
@@ -67,33 +74,23 @@ const columns = (me: Me, orgId: string | undefined, isEverywhere: boolean): Colu
   {
     id: "name",
     title: "Name",
-    width: isEverywhere ? "13rem" : "16rem",
+    width: isEverywhere ? "16rem" : "22rem",
+    hasNote: true,
     cell: ({ id, name, url }) => (
       <>
         <Link {...toRecord("/webhooks/$id", { id }, { orgId })}>{name}</Link>
         <small data-tip={url}>
-          <ShortAddress of={url} />
+          <Address of={url} />
         </small>
       </>
     ),
   },
-  {
-    id: "status",
+  stateColumn<ItemOf<"/api/v1/webhooks">>({
     title: "Health",
-    width: "8rem",
-    as: "state",
-    cell: (webhook) => {
-      const { word, tone } = shownHealth(webhook);
-      return <Status of={word} tone={tone} />;
-    },
-  },
+    stateOf: shownHealth,
+    noteOf: (webhook) => (isFailing(webhook) ? <WebhookCause of={webhook} /> : eventsOf(webhook)),
+  }),
   ...(isEverywhere ? [organizationColumn] : []),
-  {
-    id: "why",
-    title: "Problem",
-    as: "cause",
-    cell: (webhook) => (isFailing(webhook) ? <WebhookCause of={webhook} /> : null),
-  },
   {
     id: "good",
     title: "Delivered",
@@ -108,19 +105,15 @@ const columns = (me: Me, orgId: string | undefined, isEverywhere: boolean): Colu
     width: "5rem",
     isMinor: true,
     isEnd: true,
-    cell: (webhook) => (
-      <span className={isFailing(webhook) && webhook.failureCount > 0 ? "bad" : undefined}>
-        {webhook.failureCount.toLocaleString()}
-      </span>
-    ),
+    cell: ({ failureCount }) => failureCount.toLocaleString(),
   },
   {
     id: "last",
-    title: "Last delivery",
-    width: "7.5rem",
+    title: "Last success",
+    width: "8rem",
+    isMinor: true,
     isEnd: true,
-    as: "end",
-    cell: ({ lastDeliveryAt }) => <Time at={lastDeliveryAt} />,
+    cell: ({ lastSuccessAt }) => <Time at={lastSuccessAt} />,
   },
   { ...nextColumn(me, [...webhookOperations, reviewOf(orgId)], (webhook) => webhook.name), width: "6rem" },
   actionsColumn(webhookOperations, (webhook) => webhook.name),
