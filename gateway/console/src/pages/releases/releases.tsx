@@ -7,21 +7,23 @@ import { publishVersion } from "../../operations/publish-version.tsx";
 import { releaseOperations } from "../../operations/releases.tsx";
 import { review } from "../../operations/review.ts";
 import { syncVersion } from "../../operations/sync-version.tsx";
-import { causeColumn } from "../../parts/cause.tsx";
+import { Marked } from "../../parts/action-name.tsx";
+import { Cause } from "../../parts/cause.tsx";
 import { to, toRecord } from "../../parts/links.ts";
 import { ListNote } from "../../parts/list-note.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
 import { useMe, useWhyNot } from "../../parts/me.tsx";
+import { stateColumn } from "../../parts/state-column.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { fleetStatuses } from "../../rules/fleet-size.ts";
 import { rolloutHealth, tellingRollout } from "../../rules/rollout-health.ts";
+import { kindWords } from "../../rules/rollout-words.ts";
 import { shareOf } from "../../rules/share-of.ts";
 import type { Me } from "../../rules/why-not.ts";
-import { causeOf, components, offeredBy, Updates } from "./rollout-cells.tsx";
-import { RolloutStatus } from "./rollout-status.tsx";
+import { causeOf, components, offeredBy, Track, Updates } from "./rollout-cells.tsx";
 
 /** Counts of this age are shown again without another request. */
 const freshMs = 300_000;
@@ -51,6 +53,8 @@ export function Releases() {
       filters={["component"]}
       choices={[{ name: "component", label: "Program", options: components }]}
       everyMs={30_000}
+      isShort
+      toneOf={(release) => (isHeld(release, rollouts.data?.data ?? []) ? "bad" : "good")}
       actions={create}
       columns={releaseColumns(me, rollouts.data?.data ?? [])}
       empty={
@@ -74,75 +78,82 @@ const rolloutOf = ({ id, promoted }: Release, rollouts: readonly Rollout[]) =>
     ),
   );
 
+/** Whether a rollout keeps a version from the devices. */
+function isHeld(release: Release, rollouts: readonly Rollout[]): boolean {
+  const rollout = rolloutOf(release, rollouts);
+  return rollout !== null && rolloutHealth(rollout).tone === "bad";
+}
+
 /** Leads to the rollout that keeps a version from the devices. */
 const reviewOf = (rollouts: readonly Rollout[]) =>
   review<Release>({
     id: "release.review",
     needs: "GET /api/v1/agent-versions/rollouts/{id}/progress",
-    isNext: (release) => {
-      const rollout = rolloutOf(release, rollouts);
-      return rollout !== null && rolloutHealth(rollout).tone === "bad";
-    },
+    isNext: (release) => isHeld(release, rollouts),
     leads: (release) =>
       toRecord("/releases/rollouts/$id", { id: rolloutOf(release, rollouts)?.id ?? release.rollout.id }),
   });
 
-function stateOf({ promoted, yankedAt }: Release) {
+/** Whether it is what devices install; nothing for the others, which are most. */
+function markOf({ promoted, yankedAt }: Release) {
   if (yankedAt) return <Status of="yanked" />;
-  return promoted ? (
-    <span data-tip="The version that devices install unless a pin or a rollout gives them another one">
-      <Status of="promoted" tone="good" />
-    </span>
-  ) : null;
+  return promoted ? <Status of="promoted" tone="good" /> : null;
 }
+
+/** How the rollout of a version is, and why it does not go well. */
+const rolloutColumn = (rollouts: readonly Rollout[]) =>
+  stateColumn<Release>({
+    title: "Rollout",
+    stateOf: (release) => {
+      const rollout = rolloutOf(release, rollouts);
+      return rollout ? rolloutHealth(rollout) : { word: "no rollout", tone: "off" };
+    },
+    noteOf: (release) => {
+      const rollout = rolloutOf(release, rollouts);
+      if (!rollout) return null;
+      const cause = isHeld(release, rollouts) ? causeOf(rollout) : null;
+      if (cause) return <Cause of={cause} />;
+      return rollout.kind === "guard" ? "Its guard watches all updates to it" : kindWords(rollout);
+    },
+  });
 
 const releaseColumns = (me: Me, rollouts: readonly Rollout[]): Column<Release>[] => [
   {
     id: "version",
     title: "Version",
-    width: "8rem",
+    width: "14rem",
+    hasNote: true,
     cell: (release) => (
-      <Link {...toRecord("/releases/rollouts/$id", { id: rolloutOf(release, rollouts)?.id ?? release.rollout.id })}>
-        {release.component} {release.version}
-      </Link>
+      <>
+        <Marked by={markOf(release)}>
+          <Link {...toRecord("/releases/rollouts/$id", { id: rolloutOf(release, rollouts)?.id ?? release.rollout.id })}>
+            {release.component} {release.version}
+          </Link>
+        </Marked>
+        <small>
+          registered <Time at={release.createdAt} />
+        </small>
+      </>
     ),
   },
+  rolloutColumn(rollouts),
   {
-    id: "state",
-    title: "State",
-    width: "7rem",
-    as: "state",
-    cell: stateOf,
-  },
-  {
-    id: "rollout",
-    title: "Rollout",
-    width: "9.5rem",
-    as: "state",
-    cell: (release) => {
-      const rollout = rolloutOf(release, rollouts);
-      return rollout ? <RolloutStatus of={rollout} /> : null;
-    },
+    id: "done",
+    title: "Updates",
+    width: "14rem",
+    isMinor: true,
+    hasNote: true,
+    isUsual: ({ rollout }) => offeredBy(rollout) === 0,
+    cell: ({ rollout }) => <Updates of={rollout} />,
   },
   {
     id: "runs",
     title: "Devices",
-    width: "7.5rem",
+    width: "10rem",
     isMinor: true,
+    hasNote: true,
     cell: (release) => (release.component === "agent" ? <RunsOn version={release.version} /> : null),
   },
-  {
-    id: "done",
-    title: "Updates",
-    width: "12.5rem",
-    isMinor: true,
-    isUsual: ({ rollout }) => offeredBy(rollout) === 0,
-    cell: ({ rollout }) => <Updates of={rollout} isBrief />,
-  },
-  causeColumn<Release>((release) => {
-    const rollout = rolloutOf(release, rollouts);
-    return rollout && rolloutHealth(rollout).tone === "bad" ? causeOf(rollout) : null;
-  }),
   {
     id: "signed",
     title: "Signed",
@@ -151,14 +162,6 @@ const releaseColumns = (me: Me, rollouts: readonly Rollout[]): Column<Release>[]
     // Without a signature and trusted all the same, none is expected.
     isUsual: ({ untrusted }) => !untrusted,
     cell: ({ signed, untrusted }) => (untrusted ? <Status of="not trusted" tone="bad" /> : signed ? "yes" : "no"),
-  },
-  {
-    id: "made",
-    title: "Since",
-    width: "9rem",
-    as: "fact",
-    isExtra: true,
-    cell: ({ createdAt }) => <Time at={createdAt} />,
   },
   nextColumn(me, [reviewOf(rollouts)], ({ component, version }) => `${component} ${version}`),
   actionsColumn(releaseOperations, (release) => `${release.component} ${release.version}`),
@@ -175,6 +178,7 @@ function RunsOn({ version }: { version: string }) {
         {count.toLocaleString()}
       </Link>{" "}
       {all ? <span className="soft number">· {shareOf(count, all)}</span> : null}
+      {all ? <Track parts={[["good", count]]} of={all} /> : null}
     </>
   );
 }

@@ -1,5 +1,8 @@
 import type { ItemOf } from "@muster/client";
+import type { CSSProperties } from "react";
 import { asOptions } from "../../parts/filter-bar.tsx";
+import type { Tone } from "../../rules/tone.ts";
+import styles from "./rollout-cells.module.css";
 
 type Rollout = ItemOf<"/api/v1/agent-versions/rollouts">;
 type Counts = Pick<Rollout, "succeeded" | "failed" | "inFlight">;
@@ -10,23 +13,34 @@ export const components = asOptions(["agent", "watchdog", "helper"]);
 /** How many devices were offered a version. */
 export const offeredBy = ({ succeeded, failed, inFlight }: Counts): number => succeeded + failed + inFlight;
 
-/**
- * How many devices of those that were offered a version run it, how many failed, and how many install it
- * now, unless it `isBrief`.
- */
-export function Updates({ of, isBrief }: { of: Counts; isBrief?: true }) {
-  const offered = offeredBy(of);
-  if (offered === 0) return null;
-  return (
-    <span className="number">
-      {of.succeeded.toLocaleString()} of {offered.toLocaleString()} updated
-      {of.failed > 0 ? (
-        <>
-          , <span className="bad">{of.failed.toLocaleString()} failed</span>
-        </>
-      ) : null}
-      {of.inFlight > 0 && !isBrief ? <span className="soft"> · {of.inFlight.toLocaleString()} in flight</span> : null}
+/** Parts of a whole below the number that they are said by. */
+export const Track = ({ parts, of }: { parts: readonly (readonly [Tone, number])[]; of: number }) => (
+  <small data-minor aria-hidden>
+    <span className={styles.track}>
+      {parts.map(([tone, count]) => (
+        <i key={tone} data-tone={tone} style={{ "--share": `${(100 * count) / Math.max(1, of)}%` } as CSSProperties} />
+      ))}
     </span>
+  </small>
+);
+
+/** How many devices of those that were offered a version run it, how many failed, and how many install it now. */
+export function Updates({ of }: { of: Counts }) {
+  const offered = offeredBy(of);
+  if (offered === 0) return <span className="faint">none yet</span>;
+  const parts = [
+    ["good", of.succeeded],
+    ["bad", of.failed],
+    ["run", of.inFlight],
+  ] as const;
+  return (
+    <>
+      <span className="number">
+        {of.succeeded.toLocaleString()} of {offered.toLocaleString()} updated
+        {of.failed > 0 ? `, ${of.failed.toLocaleString()} failed` : null}
+      </span>
+      <Track parts={parts} of={offered} />
+    </>
   );
 }
 

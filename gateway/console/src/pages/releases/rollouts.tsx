@@ -5,18 +5,18 @@ import { nextColumn, OperationButton } from "../../operations/operation-buttons.
 import { review } from "../../operations/review.ts";
 import { rolloutOperations } from "../../operations/rollouts.tsx";
 import { newRollout } from "../../operations/settings.tsx";
-import { causeColumn } from "../../parts/cause.tsx";
+import { Cause } from "../../parts/cause.tsx";
 import { asOptions } from "../../parts/filter-bar.tsx";
 import { toRecord } from "../../parts/links.ts";
-import { ListNote } from "../../parts/list-note.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
 import { useMe } from "../../parts/me.tsx";
+import { stateColumn } from "../../parts/state-column.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
 import { rolloutHealth } from "../../rules/rollout-health.ts";
-import { kindWords } from "../../rules/rollout-words.ts";
-import { causeOf, components, Updates } from "./rollout-cells.tsx";
-import { RolloutStatus } from "./rollout-status.tsx";
+import { inFlightWords, kindWords } from "../../rules/rollout-words.ts";
+import type { Tone } from "../../rules/tone.ts";
+import { causeOf, components, offeredBy, Updates } from "./rollout-cells.tsx";
 
 type Rollout = ItemOf<"/api/v1/agent-versions/rollouts">;
 
@@ -36,7 +36,31 @@ const reviewRollout = review<Rollout>({
   leads: ({ id }) => toRecord("/releases/rollouts/$id", { id }),
 });
 
-/** Rollouts, newest first. */
+/** The order of the list: what needs a look, then waves, then guards that watch. */
+function rankOf(rollout: Rollout): Tone {
+  const { tone } = rolloutHealth(rollout);
+  if (tone === "bad" || tone === "warn") return tone;
+  return rollout.kind === "guard" ? "off" : tone === "off" ? "good" : tone;
+}
+
+/** The heading of a part of the list. */
+function partOf(rollout: Rollout): string {
+  const rank = rankOf(rollout);
+  if (rank === "bad" || rank === "warn") return "Needs a look";
+  return rank === "off"
+    ? "Guards: each watches all updates to its version, and halts them when too many fail"
+    : "In waves: a version is offered step by step";
+}
+
+/** Why it does not go well, or what goes on. */
+function noteOf(rollout: Rollout) {
+  const cause = isBad(rollout) ? causeOf(rollout) : null;
+  if (cause) return <Cause of={cause} />;
+  if (rollout.kind === "guard" && offeredBy(rollout) === 0) return "No update to it yet";
+  return inFlightWords(rollout);
+}
+
+/** Rollouts: what needs a look first, then newest first. */
 export function Rollouts() {
   const me = useMe();
   const create = <OperationButton of={anywhere} operation={newRollout} />;
@@ -45,12 +69,6 @@ export function Rollouts() {
       title="Rollouts"
       section="releases"
       path="/api/v1/agent-versions/rollouts"
-      segments={
-        <ListNote>
-          Waves offer a version step by step. The guard of a version watches all updates to it, and halts them when too
-          many fail.
-        </ListNote>
-      }
       filters={["component", "state", "kind"]}
       choices={[
         { name: "state", label: "State", options: states },
@@ -63,40 +81,38 @@ export function Rollouts() {
         {
           id: "what",
           title: "Rollout",
-          width: "9rem",
-          cell: ({ id, component, version }) => (
-            <Link {...toRecord("/releases/rollouts/$id", { id })}>
-              {component} {version}
-            </Link>
+          width: "13rem",
+          hasNote: true,
+          cell: (rollout) => (
+            <>
+              <Link {...toRecord("/releases/rollouts/$id", { id: rollout.id })}>
+                {rollout.component} {rollout.version}
+              </Link>
+              <small>{kindWords(rollout)}</small>
+            </>
           ),
         },
-        { id: "kind", title: "Kind", width: "7.5rem", cell: kindWords },
-        {
-          id: "state",
-          title: "State",
-          width: "9.5rem",
-          as: "state",
-          cell: (rollout) => <RolloutStatus of={rollout} />,
-        },
+        stateColumn<Rollout>({ title: "State", stateOf: rolloutHealth, noteOf }),
         {
           id: "done",
           title: "Updates",
-          width: "13rem",
+          width: "15rem",
           isMinor: true,
+          hasNote: true,
           cell: (rollout) => <Updates of={rollout} />,
         },
-        causeColumn<Rollout>((rollout) => (isBad(rollout) ? causeOf(rollout) : null)),
         {
           id: "made",
           title: "Started",
-          width: "8rem",
-          as: "end",
-          isExtra: true,
+          width: "9rem",
+          isMinor: true,
           cell: ({ createdAt }) => <Time at={createdAt} />,
         },
         nextColumn(me, [reviewRollout, ...rolloutOperations], ({ component, version }) => `${component} ${version}`),
       ]}
-      toneOf={(rollout) => rolloutHealth(rollout).tone}
+      isShort
+      toneOf={rankOf}
+      groupOf={partOf}
       empty={
         <EmptyState title="No rollout yet.">
           <p>One guards each promoted release; a staged one offers a version to a part of the devices first.</p>
