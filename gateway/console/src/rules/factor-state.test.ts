@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { factorGap, factorState } from "./factor-state.ts";
+import { accountState, factorGap, factorState } from "./factor-state.ts";
 
 describe("the second factor of a user", () => {
   it.each([
@@ -8,6 +8,25 @@ describe("the second factor of a user", () => {
     ["is not missed before an invitation is accepted", "invited", false, "not yet", "off"],
   ])("%s", (_promise, status, mfaEnabled, word, tone) => {
     expect(factorState({ status, mfaEnabled })).toEqual({ word, tone });
+  });
+});
+
+describe("an account", () => {
+  it.each([
+    ["with both factors is active", "active", true, "active", "good", "Second factor on"],
+    [
+      "with a password alone lacks a factor first of all",
+      "active",
+      false,
+      "no second factor",
+      "warn",
+      /password alone/,
+    ],
+    ["that waits for its person has no factor yet", "invited", false, "invited", "run", "No second factor yet"],
+    ["that is disabled asks for nothing", "disabled", true, "disabled", "off", "Second factor on"],
+  ])("%s", (_promise, status, mfaEnabled, word, tone, note) => {
+    const shown = accountState({ status, mfaEnabled });
+    expect(shown).toEqual({ word, tone, note: expect.stringMatching(note) });
   });
 });
 

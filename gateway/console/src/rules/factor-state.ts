@@ -10,6 +10,16 @@ export const lacksFactor = ({ status, mfaEnabled }: Account): boolean => status 
 export const factorGap = (count: number): string | null =>
   count === 0 ? null : `${counted(count, "people")} ${count === 1 ? "has" : "have"} no second factor.`;
 
+type AccountState = { word: string; tone: Tone; note: string };
+
+/** How an account is, in a word, and what that leaves open: one without a second factor needs a look before others. */
+export function accountState(user: Account): AccountState {
+  if (lacksFactor(user)) return { word: "no second factor", tone: "warn", note: "Active, with a password alone" };
+  const factor = user.mfaEnabled ? "Second factor on" : "No second factor yet";
+  if (user.status === "active") return { word: "active", tone: "good", note: factor };
+  return { word: user.status, tone: user.status === "invited" ? "run" : "off", note: factor };
+}
+
 /** How a user's second factor is, in a word: missing only for an account that signs in. */
 export function factorState(user: Account): { word: string; tone: Tone } {
   if (user.mfaEnabled) return { word: "on", tone: "good" };

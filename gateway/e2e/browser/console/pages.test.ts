@@ -394,10 +394,10 @@ inChromium("the console's pages", (visit) => {
     await dialog.getByLabel("Role").selectOption({ index: 0 });
     await dialog.getByRole("button", { name: "Invite" }).click();
     await page.getByRole("dialog", { name: "Invited" }).getByRole("button", { name: "Close" }).click();
-    await page.getByRole("cell", { name: "Grace Hopper", exact: true }).waitFor();
+    await page.getByRole("link", { name: "Grace Hopper", exact: true }).waitFor();
     await page.getByRole("button", { name: "Invite again … Grace Hopper" }).waitFor();
     const needing = page.getByRole("row", { name: /^Test org-viewer/ });
-    await needing.getByText("missing").waitFor();
+    await needing.getByText("no second factor").waitFor();
     await visitor.expectAccessible();
     const gap = page.getByRole("note").filter({ hasText: "1 person has no second factor." });
     await gap.getByRole("link", { name: "See them" }).click();

@@ -8,12 +8,11 @@ import { asOptions } from "../../parts/filter-bar.tsx";
 import { toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
 import { useMe, useWhyNot } from "../../parts/me.tsx";
+import { stateColumn } from "../../parts/state-column.tsx";
 import { EmptyState } from "../../parts/states.tsx";
-import { Status } from "../../parts/status.tsx";
-import { statusColumn } from "../../parts/status-column.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
-import { factorState, lacksFactor } from "../../rules/factor-state.ts";
+import { accountState } from "../../rules/factor-state.ts";
 import { FactorGap } from "./factor-gap.tsx";
 
 const factorChoices = [
@@ -49,36 +48,33 @@ export function Users() {
         },
         { name: "mfaEnabled", label: "Second factor", options: factorChoices },
       ]}
-      segments={
-        status || search || role || mfaEnabled ? null : <FactorGap orgId={chosenOrgId} isRequired={isRequired} />
-      }
-      toneOf={(user) => (user.status === "invited" || lacksFactor(user) ? "warn" : "good")}
+      notice={status || search || role || mfaEnabled ? null : <FactorGap orgId={chosenOrgId} isRequired={isRequired} />}
+      toneOf={(user) => accountState(user).tone}
       actions={<OperationButton of={{ orgId }} operation={inviteUser} />}
       columns={[
         {
           id: "name",
           title: "Name",
-          width: "11rem",
-          cell: ({ id, name }) => <Link {...toRecord("/people/$id", { id }, { orgId })}>{name}</Link>,
+          width: "20rem",
+          hasNote: true,
+          cell: ({ id, name, email }) => (
+            <>
+              <Link {...toRecord("/people/$id", { id }, { orgId })}>{name}</Link>
+              <small>{email}</small>
+            </>
+          ),
         },
-        { id: "email", title: "E-mail", as: "note", cell: ({ email }) => email },
-        { id: "role", title: "Role", width: "8.5rem", cell: ({ role }) => role },
-        statusColumn(),
-        {
-          id: "mfa",
-          title: "Second factor",
-          width: "8rem",
-          isMinor: true,
-          isUsual: ({ mfaEnabled }) => mfaEnabled,
-          cell: (user) => {
-            const { word, tone } = factorState(user);
-            return tone === "off" ? <span className="soft">{word}</span> : <Status of={word} tone={tone} />;
-          },
-        },
+        { id: "role", title: "Role", width: "12rem", as: "note", cell: ({ role }) => role },
+        stateColumn({
+          title: "Status",
+          stateOf: accountState,
+          noteOf: (user) => accountState(user).note,
+          isMinor: () => true,
+        }),
         {
           id: "login",
           title: "Last sign-in",
-          width: "7.5rem",
+          width: "9rem",
           isMinor: true,
           cell: ({ lastLoginAt }) => <Time at={lastLoginAt} />,
         },
