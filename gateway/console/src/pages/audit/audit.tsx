@@ -25,6 +25,7 @@ import { dayHeading } from "../../rules/day-heading.ts";
 import { filtersOfShown, foldedRows, nothing, rowChoices, shownRows } from "../../rules/machine-actions.ts";
 import { namedTypes } from "../../rules/row-sentence.ts";
 import { sensitiveMark } from "../../rules/sensitive-actions.ts";
+import styles from "./audit.module.css";
 
 /** Filters that list, search and export know; the text is one of the search alone. */
 const commonFilters = [
@@ -126,7 +127,7 @@ function columns({
       id: "action",
       title: "Action",
       exported: ["action", "result"],
-      width: "22rem",
+      width: "26rem",
       cell: (row) => (
         <Marked by={markOf(row)}>
           <Link {...toRecord("/audit/$id", { id: row.id }, { orgId })}>
@@ -139,7 +140,8 @@ function columns({
       id: "actor",
       title: "Actor",
       exported: ["actorEmail", "actorName", "actorType"],
-      width: "9rem",
+      width: "11rem",
+      as: "note",
       cell: ({ user, actorType, details }) => {
         const claimed = claimedActorIn(details);
         const name = user.name ?? user.email ?? (actorType === "agent" ? <NameOf id={user.id} /> : actorType);
@@ -167,16 +169,15 @@ function columns({
       id: "resource",
       title: "Resource",
       exported: ["resourceType", "resourceName"],
-      width: "13rem",
       as: "note",
-      cell: (row) => <Resource of={row} orgId={orgId} />,
-    },
-    {
-      id: "details",
-      title: "Details",
-      as: "note",
-      isUsual: (row) => rowInShort(row) === "",
-      cell: inShort,
+      cell: (row) => (
+        <>
+          <span className={styles.what}>
+            <Resource of={row} orgId={orgId} />
+          </span>
+          {inShort(row)}
+        </>
+      ),
     },
     {
       id: "time",
@@ -184,7 +185,7 @@ function columns({
       exported: ["timestamp"],
       width: "8rem",
       isEnd: true,
-      as: "end",
+      as: "beside",
       cell: ({ timestamp }) => <Instant at={timestamp} />,
     },
   ];
@@ -194,7 +195,7 @@ function columns({
 function inShort(row: AuditRow) {
   const words = rowInShort(row);
   return words ? (
-    <span className="soft" data-tip={words}>
+    <span className={styles.short} data-tip={words}>
       {words}
     </span>
   ) : null;
