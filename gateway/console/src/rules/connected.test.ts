@@ -16,7 +16,8 @@ it.each([
 });
 
 it.each([
-  ["none of an owner whose devices are well", counts(9, 0, 1), undefined],
+  ["none of an owner whose devices are well", counts(10, 0, 1), undefined],
+  ["the offline ones where a tenth is", counts(9, 0, 1), "See offline devices"],
   ["the offline ones of an outage", counts(1, 0, 1), "See offline devices"],
   ["those that wait for approval", counts(9, 0, 0, 3), "See 3 to approve"],
   ["those that wait, in an outage, too", counts(0, 0, 2, 1_200), "See 1,200 to approve"],

@@ -39,10 +39,10 @@ export function outageOf(counts: DeviceCounts): string {
 
 type Step = { status: "quarantined" | "offline"; words: string };
 
-/** Devices of an owner to look at, by their status; of both, those that wait: an outage has a heading and a colour. */
+/** Devices of an owner to look at, by their status; of both, those that wait: the offline ones have a colour. */
 export function stepOf(counts: DeviceCounts): Step | null {
   if (counts.quarantined > 0) {
     return { status: "quarantined", words: `See ${counts.quarantined.toLocaleString()} to approve` };
   }
-  return connectedOf(counts).tone === "bad" ? { status: "offline", words: "See offline devices" } : null;
+  return connectedOf(counts).tone !== null ? { status: "offline", words: "See offline devices" } : null;
 }

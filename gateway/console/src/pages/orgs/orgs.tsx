@@ -69,8 +69,6 @@ export function Organizations() {
           title: "Created",
           width: "9rem",
           as: "none",
-          // A fact of the organization's page.
-          isUsual: () => true,
           cell: ({ createdAt }) => <Time at={createdAt} />,
         },
         ...(maySeeDevices ? [ownerStep(itself)] : []),

@@ -35,7 +35,7 @@ export function Sites() {
         {
           id: "name",
           title: "Name",
-          width: "17rem",
+          width: "14rem",
           sort: "name",
           isOneWay: true,
           cell: ({ id, name }) => <Link {...toRecord("/sites/$id", { id }, { orgId })}>{name}</Link>,
@@ -47,7 +47,6 @@ export function Sites() {
           title: "Time zone",
           width: "10rem",
           as: "note",
-          isExtra: true,
           said: ({ timezone }) => timezone,
           cell: ({ timezone }) => timezone,
         },
