@@ -10,11 +10,12 @@ const statement = `
     SELECT gen_random_uuid() AS id, gen_random_uuid() AS event_id, w.id AS webhook_id, w.org_id, w.partner_id,
       date_trunc('milliseconds', at) AS at, ${isFailed} AS failed,
       CASE WHEN random() < 0.6 THEN 'device.online' ELSE 'device.offline' END AS event,
-      (CASE w.name WHEN 'Pager' THEN 900 ELSE 38 END + 60 * random() * random() + 20 * sin(n / 9.0))::int AS took_ms
+      (CASE WHEN w.name LIKE '%ager' THEN 900 ELSE 38 END + 60 * random() * random() + 20 * sin(n / 9.0))::int AS took_ms
     FROM webhooks w
     CROSS JOIN generate_series(1, 420) n
     CROSS JOIN LATERAL (SELECT now() - (n * 205 + random() * 180) * interval '1 second' AS at) moment
-    WHERE random() < 0.5 - 0.4 * cos(extract(hour FROM at) / 24 * 2 * pi())
+    WHERE w.status = 'active' AND random() < (0.5 - 0.4 * cos(extract(hour FROM at) / 24 * 2 * pi())) * CASE w.name
+      WHEN 'On-call pager' THEN 0.2 WHEN 'Stock display' THEN 0.6 ELSE 1 END
   ), events AS (
     INSERT INTO webhook_events (org_id, id, occurred_at, partner_id, type, body)
     SELECT org_id, event_id, at, partner_id, event,
@@ -38,8 +39,16 @@ const statement = `
     last_success_at = CASE WHEN c.bad > 0 THEN ${failingSince} ELSE last_success_at END
   FROM counted c WHERE s.webhook_id = c.webhook_id`;
 
+/** One that is paused had its deliveries before. */
+const paused = `
+  UPDATE webhook_endpoint_state s SET success_count = 1840, last_success_at = now() - interval '6 days',
+    last_delivery_at = now() - interval '6 days'
+  FROM webhooks w WHERE w.id = s.webhook_id AND w.status = 'disabled'`;
+
 /** Writes them over a connection as an administrator of the database. */
 export async function pastDeliveries(client) {
   await client.query("SET search_path = webhook_dispatcher");
+  await client.query("SELECT setseed(0.42)");
   await client.query(statement);
+  await client.query(paused);
 }

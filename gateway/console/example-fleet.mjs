@@ -39,8 +39,8 @@ const kinds = [
   ["mac", "darwin", 2],
 ];
 
-/** Versions of the agent with how many of a hundred machines run each; the second is the fleet's target. */
-export const versions = { "2.5.0": 0, "2.4.3": 86, "2.4.1": 8, "2.3.9": 6 };
+/** Versions of the agent with how many of a hundred machines run each; the first is the fleet's target. */
+const versions = { "2.4.3": 84, "2.4.1": 9, "2.3.9": 7 };
 
 export const customers = [...names, ...others.map((name, at) => [name, towns[at % towns.length]])].map(
   ([name, ...sites]) => ({
@@ -77,6 +77,9 @@ export function loadOf(hostname, atMs) {
   ];
 }
 
+/** Whether a customer takes updates as they come; others wait for the night that they have set, and lie behind. */
+export const updatesAtOnce = ({ name }) => names.some(([each]) => each === name);
+
 function versionOf(hostname) {
   let rest = percentOf(`version ${hostname}`);
   for (const [version, share] of Object.entries(versions)) {
@@ -89,7 +92,8 @@ function versionOf(hostname) {
 /** Machines of a customer's site. */
 export function machinesOf(customer, site) {
   const code = `${site.name.slice(0, 3)}`.toLowerCase();
-  const own = names.some(([name]) => name === customer.name) ? code : `${customer.slug.slice(0, 3)}-${code}`;
+  const isPrompt = updatesAtOnce(customer);
+  const own = isPrompt ? code : `${customer.slug.slice(0, 3)}-${code}`;
   return kinds.flatMap(([kind, os, count]) =>
     Array.from({ length: count + (percentOf(`${customer.name} ${site.name} ${kind}`) % 7) }, (_, at) => {
       const hostname = `${own}-${kind}-${String(at + 1).padStart(2, "0")}`;
@@ -97,7 +101,8 @@ export function machinesOf(customer, site) {
         hostname,
         os,
         arch: os === "darwin" ? "arm64" : "amd64",
-        agentVersion: versionOf(hostname),
+        agentVersion: isPrompt ? "2.4.3" : versionOf(hostname),
+        watchdogVersion: "1.1.0",
         hardwareId: createHash("sha256").update(hostname).digest("hex"),
       };
     }),

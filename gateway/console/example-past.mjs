@@ -7,6 +7,7 @@ import pg from "pg";
 import { pastAudit } from "./example-audit.mjs";
 import { pastDeliveries } from "./example-deliveries.mjs";
 import { isSilent, loadOf, percentOf } from "./example-fleet.mjs";
+import { pastRecords } from "./example-records.mjs";
 
 const hours = 30 * 24;
 const slots = 12;
@@ -51,24 +52,9 @@ export async function makeExamplePast(dataDir, example) {
   }
   await pastAudit(client, example);
   await pastDeliveries(client);
-  for (const statement of aged) await client.query(statement);
+  await pastRecords(client, orgId);
   await client.end();
 }
-
-const daysBefore = (least, spread, of) =>
-  `created_at - (${least} + abs(hashtext(${of}::text)) % ${spread}) * interval '1 day'`;
-const versionAge =
-  "created_at - CASE version WHEN '2.5.0' THEN 1 WHEN '2.4.3' THEN 21 WHEN '2.4.1' THEN 48 ELSE 90 END * interval '1 day'";
-
-/** Records are as old as they are at a provider who has had its customers for some time. */
-const aged = [
-  `UPDATE tenancy.organizations SET created_at = ${daysBefore(40, 700, "id")}`,
-  `UPDATE tenancy.sites SET created_at = ${daysBefore(30, 200, "id")}`,
-  `UPDATE tenancy.devices SET created_at = ${daysBefore(3, 240, "hostname")} WHERE status <> 'quarantined'`,
-  `UPDATE agent_release.release SET created_at = ${versionAge}`,
-  `UPDATE identity.api_keys SET created_at = ${daysBefore(20, 300, "id")},
-     last_used_at = now() - (2 + abs(hashtext(id::text)) % 50) * interval '1 minute'`,
-];
 
 /**
  * Online, offline, updating and to approve, with nights, and an hour when a site was cut off. It ends with the fleet as

@@ -9,8 +9,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Secret, TOTP } from "otpauth";
 import { chromium } from "playwright-core";
-import { beat, makeExampleData } from "./example-data.mjs";
+import { makeExampleData } from "./example-data.mjs";
 import { makeExamplePast } from "./example-past.mjs";
+import { beat } from "./example-releases.mjs";
 
 const { MUSTER_URL = "http://localhost:3000", MUSTER_EMAIL = "admin@muster.local", MUSTER_PASSWORD } = process.env;
 const {
