@@ -1,64 +1,61 @@
 import { Table2 } from "lucide-react";
 import { lazy, Suspense, useId, useState } from "react";
+import { barCap } from "../rules/bar-cap.ts";
+import { levelRange } from "../rules/level-range.ts";
 import { describe, describeLevels, type Point } from "../rules/stacked.ts";
 import styles from "./chart.module.css";
 import { HeadTools } from "./head-tools.tsx";
 import { PlainTable } from "./plain-table.tsx";
-import type { Mark, Series } from "./plot.tsx";
+import type { Mark } from "./plot-mark.tsx";
+import type { PlotShape } from "./plot-options.ts";
 import { Instant, useShortTime } from "./time.tsx";
 
 const Plot = lazy(() => import("./plot.tsx"));
 
-type ChartProps = {
+type ChartProps = Omit<PlotShape, "kind"> & {
   /** What is shown, for all readers. */
   label: string;
-  series: readonly Series[];
   points: readonly Point[];
-  /** Counts of a span each as bars, a level over time as an area, or one as a percentage. */
-  kind?: "bars" | "area" | "percent";
-  /** A large one takes the height that is left, from 15rem on, a fitting one from 8rem on. */
-  size?: "large" | "fitting" | "small";
-  /** Whether what is beside it already says which colour is which. */
-  isKeyed?: boolean;
-  /** Of the values, at the axis. */
-  unit?: string;
+  kind?: PlotShape["kind"];
+  /** Of several levels, what the sum of them is. */
+  sum?: string;
   /** One moment that is pointed out. */
   mark?: Mark | undefined;
 };
 
 /**
- * Counts over time, the series on one another. The same figures are a sentence for those who do not see it, and a
- * table for all; arrow keys move from value to value.
+ * Counts over time, the series on one another, or levels. The same figures are a sentence for those who do not see it,
+ * and a table for all; arrow keys move from value to value. A large one takes the height that is left, from 15rem on, a
+ * fitting one from 8rem on.
  */
-export function Chart({ label, series, points, kind = "bars", size, unit, isKeyed = false, mark }: ChartProps) {
+export function Chart({ label, points, kind = "bars", sum, mark, ...shape }: ChartProps) {
+  const { series, size } = shape;
   const short = useShortTime();
   const minuteOf = (at: Date) => short(at, "toMinute");
   const id = useId();
   const [isTableOpen, openTable] = useState(false);
   const names = series.map(({ name }) => name);
-  const hasLegend = series.length > 1 && !isKeyed;
+  const sums = points.map(({ values }) => values.reduce((all, value) => all + value, 0));
+  const cap = kind === "bars" ? barCap(sums) : null;
   return (
     <figure className={styles.figure}>
       <Suspense fallback={<div className={styles.plot} data-size={size} />}>
         <Plot
           label={label}
           describedBy={id}
-          series={series}
           points={points}
           kind={kind}
-          {...(size ? { size } : {})}
-          {...(unit ? { unit } : {})}
+          cap={cap}
+          {...shape}
           {...(mark ? { mark } : {})}
         />
       </Suspense>
-      <figcaption className={hasLegend ? styles.legend : "visually-hidden"}>
-        {hasLegend
-          ? series.map(({ name, tone }) => (
-              <span key={name} data-tone={tone}>
-                {name}
-              </span>
-            ))
-          : null}
+      <figcaption className={series.length > 1 || cap !== null ? styles.legend : "visually-hidden"}>
+        {kind === "bars" ? (
+          <BarLegend of={series} isCut={cap !== null} />
+        ) : sum ? (
+          <LevelLegend of={series} sum={sum} points={points} />
+        ) : null}
         <span id={id} className="visually-hidden">
           {kind === "bars" ? describe(points, names, minuteOf) : describeLevels(points, names)}
           {mark ? ` ${mark.title ?? minuteOf(new Date(points[mark.index]?.at ?? 0))}: ${mark.text}.` : null}
@@ -95,5 +92,37 @@ export function Chart({ label, series, points, kind = "bars", size, unit, isKeye
         </section>
       ) : null}
     </figure>
+  );
+}
+
+type Legend = { of: PlotShape["series"] };
+
+/** Which colour is which, and what a broken bar is. */
+const BarLegend = ({ of: series, isCut }: Legend & { isCut: boolean }) => (
+  <>
+    {series.length > 1
+      ? series.map(({ name, tone }) => (
+          <span key={name} data-tone={tone}>
+            {name}
+          </span>
+        ))
+      : null}
+    {isCut ? <small>A broken bar is higher than the axis</small> : null}
+  </>
+);
+
+/** The lines from the upper one down, and where their axis begins. */
+function LevelLegend({ of: [first], sum, points }: Legend & { sum: string; points: readonly Point[] }) {
+  const levels = points.map(({ values }) => values[0] ?? 0);
+  const sums = points.map(({ values }) => values.reduce((all, value) => all + value, 0));
+  const [from] = levelRange(Math.min(...levels), Math.max(...sums));
+  return (
+    <>
+      <span data-line="dashed">{sum}</span>
+      <span data-line="full" data-tone={first?.tone}>
+        {first?.name}
+      </span>
+      {from > 0 ? <small className="number">Axis from {from.toLocaleString()} on</small> : null}
+    </>
   );
 }

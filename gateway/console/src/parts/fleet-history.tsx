@@ -7,9 +7,9 @@ import { Spans } from "./spans.tsx";
 import { FailureState, Loading } from "./states.tsx";
 
 const spans = [
-  { value: "24", title: "24 h", step: "15m" },
-  { value: "168", title: "7 days", step: "1h" },
-  { value: "720", title: "30 days", step: "6h" },
+  { value: "24", title: "24 h", step: "15m", stepMs: 900_000 },
+  { value: "168", title: "7 days", step: "1h", stepMs: 3_600_000 },
+  { value: "720", title: "30 days", step: "6h", stepMs: 21_600_000 },
 ] as const;
 const usual = "168";
 const [hourMs, freshMs] = [3_600_000, 300_000];
@@ -26,7 +26,7 @@ export function FleetHistory({ orgId }: { orgId: string | undefined }) {
   const [hours, setHours] = useState<string>(usual);
   // One moment for as long as a span is shown: another one each time would be another request each time.
   const [openedMs] = useState(Date.now);
-  const { step } = spans.find(({ value }) => value === hours) ?? spans[1];
+  const { step, stepMs } = spans.find(({ value }) => value === hours) ?? spans[1];
   const from = new Date(openedMs - Number(hours) * hourMs).toISOString();
   const { data, error, refetch } = useGet(
     "/api/v1/devices/history",
@@ -56,7 +56,16 @@ export function FleetHistory({ orgId }: { orgId: string | undefined }) {
       {!data && !error ? <Loading what="Loading the fleet over time" /> : null}
       {isEmpty && hours !== usual ? <p className="soft">Nothing was counted in this time yet.</p> : null}
       {points.length > 1 ? (
-        <Chart label="Devices over time" kind="area" size="large" series={series} points={points} mark={mark} isKeyed />
+        <Chart
+          label="Devices over time"
+          kind="area"
+          size="large"
+          series={series}
+          sum="All devices"
+          points={points}
+          stepMs={stepMs}
+          mark={mark}
+        />
       ) : null}
     </>
   );

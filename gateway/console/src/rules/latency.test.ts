@@ -2,11 +2,14 @@ import { describe, expect, it } from "@jest/globals";
 import { latencyPoints, percentile } from "./latency.ts";
 
 describe("the latency of deliveries", () => {
-  it("rises in time, without deliveries that had no reply, and with the slowest of one instant", () => {
+  it("is the usual one of each bucket, and of none without a reply", () => {
+    const hour = (at: number) => `2026-01-01T0${at}:00:00.000Z`;
     const of = (createdAt: string, responseTimeMs: number | null) => ({ createdAt, responseTimeMs });
-    expect(latencyPoints([of("b", 3), of("b", 7), of("c", null), of("a", 5)])).toEqual([
-      { at: "a", values: [5] },
-      { at: "b", values: [7] },
+    const deliveries = [of(hour(2), 900), of("2026-01-01T02:59:59.999Z", 7), of(hour(3), null), of(hour(4), 5)];
+    const buckets = [1, 2, 3, 4].map((at) => ({ at: hour(at) }));
+    expect(latencyPoints([...deliveries, of("2026-01-01T02:30:00Z", 8)], { buckets, bucketSeconds: 3_600 })).toEqual([
+      { at: hour(2), values: [8] },
+      { at: hour(4), values: [5] },
     ]);
   });
 

@@ -1,15 +1,25 @@
 import type { Point } from "./stacked.ts";
 
 type Answered = { createdAt: string; responseTimeMs: number | null };
+/** Spans of the same length, by when they begin. */
+type Buckets = { buckets: readonly { at: string }[]; bucketSeconds: number };
 
-/** The replies in the order of their deliveries, in milliseconds; deliveries of one millisecond are one point. */
-export function latencyPoints(newestFirst: readonly Answered[]): Point[] {
-  const byTime = new Map<string, number>();
-  for (const { createdAt, responseTimeMs } of newestFirst) {
-    if (responseTimeMs !== null) byTime.set(createdAt, Math.max(responseTimeMs, byTime.get(createdAt) ?? 0));
-  }
-  return [...byTime].sort(([a], [b]) => a.localeCompare(b)).map(([at, ms]) => ({ at, values: [ms] }));
+/** The usual time until the reply in each bucket, in milliseconds; those without a reply are left out. */
+export function latencyPoints(deliveries: readonly Answered[], { buckets, bucketSeconds }: Buckets): Point[] {
+  return buckets.flatMap(({ at }) => {
+    const fromMs = Date.parse(at);
+    const isInside = ({ createdAt }: Answered) => {
+      const ms = Date.parse(createdAt) - fromMs;
+      return ms >= 0 && ms < bucketSeconds * 1_000;
+    };
+    const median = percentile(timesOf(deliveries.filter(isInside)), 50);
+    return median === null ? [] : [{ at, values: [median] }];
+  });
 }
+
+/** The milliseconds of all that were answered. */
+export const timesOf = (deliveries: readonly Answered[]): number[] =>
+  deliveries.flatMap(({ responseTimeMs }) => responseTimeMs ?? []);
 
 /** The value that so many percent of all do not exceed; null of none. */
 export function percentile(values: readonly number[], percent: number): number | null {

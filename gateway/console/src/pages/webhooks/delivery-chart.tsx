@@ -1,10 +1,10 @@
-import { useState } from "react";
 import { useGet } from "../../api/queries.ts";
 import { Chart } from "../../parts/chart.tsx";
 import { Section } from "../../parts/facts.tsx";
 import { Spans } from "../../parts/spans.tsx";
 import { FailureState, Loading } from "../../parts/states.tsx";
 import { Instant } from "../../parts/time.tsx";
+import { useFilters } from "../../parts/use-filters.ts";
 
 const spans = [
   { value: "1", title: "1 h" },
@@ -18,9 +18,18 @@ const series = [
   { name: "Waiting", tone: "off" },
 ] as const;
 
+/** The hours that are shown, which are those of the latency, too. */
+export function useHours(): [hours: string, choose: (hours: string) => void] {
+  const [{ hours = "24" }, change] = useFilters();
+  return [
+    spans.some(({ value }) => value === hours) ? hours : "24",
+    (chosen) => change({ hours: chosen === "24" ? undefined : chosen }),
+  ];
+}
+
 /** How the deliveries of a webhook ended over time. */
 export function DeliveryChart({ id }: { id: string }) {
-  const [hours, setHours] = useState<string>("24");
+  const [hours, setHours] = useHours();
   const { data, error, refetch } = useGet(
     "/api/v1/webhooks/{id}/stats",
     { params: { path: { id }, query: { hours } } },
