@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { hostOf, needOf } from "./attention.ts";
+import { hostOf, needOf, soonWords } from "./attention.ts";
 
 describe("what needs attention", () => {
   it.each([
@@ -11,6 +11,28 @@ describe("what needs attention", () => {
   ])("titles %j as %s", (item, title, tone) => {
     expect(needOf({ ...item, sentence: "" })).toMatchObject({ title, tone });
   });
+});
+
+it.each([
+  [
+    {
+      kind: "certificate",
+      record: { name: "Entra" },
+      count: 1,
+      sentence: "Its last certificate ends at 2026-12-11T19:40:00.000Z: then …",
+    },
+    { name: "Certificate of “Entra”", words: "ends at 2026-12-11T19:40:00.000Z" },
+  ],
+  [
+    { kind: "api_key", record: { name: "ci" }, count: 1, sentence: "It ends at 2026-12-04T00:00:00Z: rotate it." },
+    { name: "API key “ci”", words: "ends at 2026-12-04T00:00:00Z" },
+  ],
+  [
+    { kind: "device", record: null, count: 3, sentence: "3 devices have the hardware id of another one." },
+    { name: "3 devices wait for approval", words: "" },
+  ],
+])("%j comes soon as %j", (item, words) => {
+  expect(soonWords(item)).toEqual(words);
 });
 
 it.each([

@@ -24,6 +24,17 @@ export function needOf({ kind, record, count }: AttentionItem): { tone: "bad" | 
   return { tone, verb, title };
 }
 
+/** What comes soon, in words after its name: until when there is time, or the whole of a sentence that names no end. */
+export function soonWords({ kind, record, count, sentence }: AttentionItem): { name: string; words: string } {
+  const [end] = /\bends at \S+?Z/.exec(sentence) ?? [];
+  const noun = (Object.hasOwn(kinds, kind) ? kinds[kind] : unknown)?.noun.replace(/^The c/, "C");
+  if (record === null || end === undefined) {
+    const { title } = needOf({ kind, record, count, sentence });
+    return { name: title.replace(/\.$/, ""), words: "" };
+  }
+  return { name: `${noun} “${record.name}”`, words: end };
+}
+
 /** The host of an address; the address itself where it is none. */
 export function hostOf(url: string): string {
   try {

@@ -27,7 +27,10 @@ export function AgentVersions({ orgId }: { orgId: string | undefined }) {
       };
     }),
   });
-  const shown = versions.map((version, at) => ({ version, count: counts[at]?.data?.pagination.total ?? 0 }));
+  const withdrawn = new Set(data?.data.filter(({ yankedAt }) => yankedAt !== null).map(({ version }) => version));
+  const shown = versions
+    .map((version, at) => ({ version, count: counts[at]?.data?.pagination.total ?? 0 }))
+    .filter(({ version, count }) => count > 0 || !withdrawn.has(version));
   const isCounted = counts.every((count) => count.data !== undefined);
   const all = isCounted ? (counts[versions.length]?.data?.pagination.total ?? 0) : 0;
   const others = Math.max(0, all - shown.reduce((sum, { count }) => sum + count, 0));

@@ -1,18 +1,14 @@
 import { Link } from "@tanstack/react-router";
-import { CircleAlert, CircleCheck, Clock, Laptop, type LucideIcon, TriangleAlert } from "lucide-react";
-import { useState, useSyncExternalStore } from "react";
+import { CircleAlert, CircleCheck, Clock, type LucideIcon, TriangleAlert } from "lucide-react";
+import { type ReactNode, useState, useSyncExternalStore } from "react";
 import { NameOf } from "../../parts/name-of.tsx";
 import { Sentence } from "../../parts/sentence.tsx";
 import type { Needed } from "../../parts/use-attention.ts";
 import { useLastAnswer } from "../../parts/webhook-cause.tsx";
+import { soonWords } from "../../rules/attention.ts";
 import styles from "./overview.module.css";
 
-const icons: Readonly<Record<string, LucideIcon>> = {
-  rollout: CircleAlert,
-  certificate: Clock,
-  api_key: Clock,
-  device: Laptop,
-};
+const icons: Readonly<Record<string, LucideIcon>> = { rollout: CircleAlert };
 const phone = matchMedia("(width < 48rem)");
 
 /** How many are shown at first: the fleet is to be seen below them. */
@@ -41,52 +37,33 @@ type NeedsProps = {
   isEverywhere: boolean;
 };
 
-/** What needs attention, the worst first, each with its one next step. */
+/** What needs attention: what fails, each with its one next step, then in a line what comes soon. */
 export function Needs({ of, unknownKinds, cutKinds, isEverywhere }: NeedsProps) {
   const [isWhole, showAll] = useState(false);
   const atFirst = useAtFirst();
-  // A line for one more would need as much room as that one.
-  const shown = isWhole || of.length === atFirst + 1 ? of : of.slice(0, atFirst);
+  const failing = of.filter(({ tone }) => tone === "bad");
+  const soon = of.filter(({ tone }) => tone !== "bad");
+  const shown = firstOf(failing, isWhole, atFirst);
+  const shownSoon = firstOf(soon, isWhole, atFirst);
+  const rest = of.length - shown.length - shownSoon.length;
   return (
     <ul className={styles.needs} aria-label="What needs attention">
       {of.length === 0 && unknownKinds.length === 0 ? (
-        <li data-tone="good">
-          <CircleCheck size={17} aria-hidden />
+        <Row tone="good" icon={CircleCheck}>
           <p className="soft">No rollout is halted, nothing fails, and no key or certificate ends soon.</p>
-        </li>
+        </Row>
       ) : null}
-      {shown.map(({ key, kind, tone, title, sentence, record, orgId, link, verb }) => {
-        const Icon = icons[kind] ?? TriangleAlert;
-        const { pathname, searchParams } = new URL(link, location.origin);
-        return (
-          <li key={key} data-tone={tone}>
-            <Icon size={17} aria-hidden />
-            <p>
-              <b>{title}</b>{" "}
-              <span className="soft">
-                {isEverywhere && orgId ? (
-                  <>
-                    <NameOf id={orgId} />:{" "}
-                  </>
-                ) : null}
-                {kind === "webhook" && record ? <LastAnswer of={record.id} /> : null}
-                <Sentence of={sentence} />
-              </span>
-            </p>
-            <Link to={pathname} search={Object.fromEntries(searchParams)} className="button" data-size="small">
-              {verb}
-              <span className="visually-hidden"> {title}</span>
-            </Link>
-          </li>
-        );
-      })}
-      {of.length > shown.length || cutKinds.length > 0 ? (
+      {shown.map((each) => (
+        <Failing key={each.key} of={each} isEverywhere={isEverywhere} />
+      ))}
+      {shownSoon.length > 0 ? <Soon of={shownSoon} isEverywhere={isEverywhere} /> : null}
+      {rest > 0 || cutKinds.length > 0 ? (
         <li>
           <span />
           <p className="soft">
-            {of.length > shown.length ? (
+            {rest > 0 ? (
               <button type="button" data-weight="link" onClick={() => showAll(true)}>
-                Show {(of.length - shown.length).toLocaleString()} more
+                Show {rest.toLocaleString()} more
               </button>
             ) : (
               `There are more of: ${cutKinds.join(", ").replaceAll("_", " ")}.`
@@ -95,11 +72,83 @@ export function Needs({ of, unknownKinds, cutKinds, isEverywhere }: NeedsProps) 
         </li>
       ) : null}
       {unknownKinds.length > 0 ? (
-        <li data-tone="warn">
-          <TriangleAlert size={17} aria-hidden />
+        <Row tone="warn" icon={TriangleAlert}>
           <p>A part of Muster does not answer: nothing is known of {unknownKinds.join(", ").replaceAll("_", " ")}.</p>
-        </li>
+        </Row>
       ) : null}
     </ul>
   );
+}
+
+/** A line for one more would need as much room as that one. */
+const firstOf = (all: readonly Needed[], isWhole: boolean, most: number) =>
+  isWhole || all.length === most + 1 ? all : all.slice(0, most);
+
+const Row = ({ tone, icon: Icon, children }: { tone: string; icon: LucideIcon; children: ReactNode }) => (
+  <li data-tone={tone}>
+    <Icon size={16} aria-hidden />
+    {children}
+  </li>
+);
+
+/** Its organization, where rows are of several. */
+const Owner = ({ of: orgId }: { of: string | null }) =>
+  orgId ? (
+    <>
+      <NameOf id={orgId} />:{" "}
+    </>
+  ) : null;
+
+type NeedProps = { of: Needed; isEverywhere: boolean };
+
+function Failing({ of: { kind, tone, title, sentence, record, orgId, link, verb }, isEverywhere }: NeedProps) {
+  return (
+    <Row tone={tone} icon={icons[kind] ?? TriangleAlert}>
+      <p>
+        <b>{title}</b>{" "}
+        <span className="soft">
+          {isEverywhere ? <Owner of={orgId} /> : null}
+          {kind === "webhook" && record ? <LastAnswer of={record.id} /> : null}
+          <Sentence of={sentence} />
+        </span>
+      </p>
+      <Link {...addressOf(link)} className={styles.step}>
+        {verb}
+        <span className="visually-hidden"> {title}</span>
+      </Link>
+    </Row>
+  );
+}
+
+/** What ends or waits: each leads to where that is changed. */
+const Soon = ({ of, isEverywhere }: { of: readonly Needed[]; isEverywhere: boolean }) => (
+  <li className={styles.soon}>
+    <Clock size={16} aria-hidden />
+    <ul>
+      {of.map((each) => {
+        const { name, words } = soonWords(each);
+        return (
+          <li key={each.key}>
+            <Link {...addressOf(each.link)} data-tip={each.verb}>
+              <b>{name}</b>
+            </Link>{" "}
+            <span className="soft">
+              <Sentence of={words} />
+              {isEverywhere && each.orgId ? (
+                <>
+                  {" "}
+                  · <NameOf id={each.orgId} />
+                </>
+              ) : null}
+            </span>
+          </li>
+        );
+      })}
+    </ul>
+  </li>
+);
+
+function addressOf(link: string) {
+  const { pathname, searchParams } = new URL(link, location.origin);
+  return { to: pathname, search: Object.fromEntries(searchParams) };
 }
