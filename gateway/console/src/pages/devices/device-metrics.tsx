@@ -4,6 +4,7 @@ import { type BodyOf, useGet } from "../../api/queries.ts";
 import { Chart } from "../../parts/chart.tsx";
 import { Section } from "../../parts/facts.tsx";
 import { WithHead } from "../../parts/head-tools.tsx";
+import { highPercent } from "../../parts/plot-signs.ts";
 import { Spans } from "../../parts/spans.tsx";
 import { FailureState, Loading } from "../../parts/states.tsx";
 import styles from "./device.module.css";
@@ -18,14 +19,14 @@ const meters: readonly (readonly [metric: Metric, title: string, icon: LucideIco
   ["disk", "Disk", HardDrive],
 ];
 const spans = [
-  { value: "24", title: "24 h", step: "15m" },
-  { value: "168", title: "7 days", step: "1h" },
-  { value: "720", title: "30 days", step: "6h" },
+  { value: "24", title: "24 h", step: "15m", stepMs: 900_000 },
+  { value: "168", title: "7 days", step: "1h", stepMs: 3_600_000 },
+  { value: "720", title: "30 days", step: "6h", stepMs: 21_600_000 },
 ] as const;
 const [hourMs, freshMs] = [3_600_000, 300_000];
 
-/** Above these percentages a meter warns. */
-const [highPercent, fullPercent] = [80, 95];
+/** Above it a meter says that little is left. */
+const fullPercent = 95;
 
 const fullness = { warn: "high", bad: "nearly full" } as const;
 
@@ -34,8 +35,9 @@ export default function DeviceMetrics({ of: { id, reported, lastSeenAt, status }
   const [hours, setHours] = useState<string>("168");
   // One moment for as long as a span is shown: another one each time would be another request each time.
   const [openedMs] = useState(Date.now);
-  const { step } = spans.find(({ value }) => value === hours) ?? spans[1];
-  const query = { from: new Date(openedMs - Number(hours) * hourMs).toISOString(), step };
+  const { step, stepMs } = spans.find(({ value }) => value === hours) ?? spans[1];
+  const fromMs = openedMs - Number(hours) * hourMs;
+  const query = { from: new Date(fromMs).toISOString(), step };
   const { data, error, refetch } = useGet(
     "/api/v1/devices/{id}/metrics",
     { params: { path: { id }, query } },
@@ -57,6 +59,8 @@ export default function DeviceMetrics({ of: { id, reported, lastSeenAt, status }
             percent={latest(reported, metric)}
             when={status === "offline" ? "when last seen" : "now"}
             points={withNewest(pointsOf(steps, metric), latest(reported, metric), lastSeenAt)}
+            range={{ from: fromMs, until: Math.max(openedMs, Date.parse(lastSeenAt ?? "") || 0) }}
+            stepMs={stepMs}
           />
         ))}
       </div>
@@ -89,9 +93,11 @@ type MeterProps = {
   /** Of which time the percentage is. */
   when: string;
   points: readonly Point[];
+  range: { from: number; until: number };
+  stepMs: number;
 };
 
-function Meter({ title, icon: Icon, percent, when, points }: MeterProps) {
+function Meter({ title, icon: Icon, percent, when, points, range, stepMs }: MeterProps) {
   const now = percent ?? points.at(-1)?.values[0] ?? 0;
   const tone = now >= fullPercent ? "bad" : now >= highPercent ? "warn" : "run";
   return (
@@ -115,6 +121,8 @@ function Meter({ title, icon: Icon, percent, when, points }: MeterProps) {
             size="small"
             series={[{ name: title, tone }]}
             points={points}
+            range={range}
+            stepMs={stepMs}
           />
         ) : (
           <p className="soft">Its history begins with the next full hour.</p>

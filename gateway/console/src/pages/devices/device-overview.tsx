@@ -1,11 +1,12 @@
-import { lazy, type ReactNode, Suspense } from "react";
+import { CircleAlert } from "lucide-react";
+import { lazy, type ReactNode, Suspense, useState } from "react";
 import { type BodyOf, useList } from "../../api/queries.ts";
 import { Facts, Section } from "../../parts/facts.tsx";
 import { LongCode } from "../../parts/long-text.tsx";
 import { useWhyNot } from "../../parts/me.tsx";
 import { Sides } from "../../parts/sides.tsx";
 import { Loading } from "../../parts/states.tsx";
-import { Instant, Time } from "../../parts/time.tsx";
+import { Time } from "../../parts/time.tsx";
 import styles from "./device.module.css";
 import { DeviceAttention } from "./device-attention.tsx";
 import { DeviceTimeline } from "./device-timeline.tsx";
@@ -16,21 +17,25 @@ const DeviceMetrics = lazy(() => import("./device-metrics.tsx"));
 
 type Device = BodyOf<"/api/v1/devices/{id}">;
 
-/** What needs a look and how busy the machine is, then its updates beside what happened to it, then what is known. */
+/** What needs a look and how busy the machine is, then its updates and what is known beside what happened to it. */
 export function DeviceOverview({ of, open }: { of: Device; open(tab: "logs" | "updates" | "history"): void }) {
   const mayReadLogs = useWhyNot("GET /api/v1/devices/{id}/diagnostic-logs") === null;
   return (
     <div className={styles.overview}>
       <DeviceAttention of={of} onUpdates={() => open("updates")} />
+      {mayReadLogs ? <LastErrors id={of.id} onMore={() => open("logs")} /> : null}
       <Suspense fallback={<Loading what="Loading its load" />}>
         <DeviceMetrics of={of} />
       </Suspense>
       <Sides
-        main={<DeviceUpdates id={of.id} isShort />}
+        main={
+          <>
+            <DeviceUpdates id={of.id} isShort />
+            <DeviceFacts of={of} />
+          </>
+        }
         side={<DeviceTimeline of={of} onMore={() => open("history")} />}
       />
-      <DeviceFacts of={of} />
-      {mayReadLogs ? <LastErrors id={of.id} onMore={() => open("logs")} /> : null}
     </div>
   );
 }
@@ -66,25 +71,32 @@ function DeviceFacts({ of }: { of: Device }) {
   );
 }
 
-/** The newest messages of the agent that are errors. */
+const [mostErrors, recentMs] = [3, 7 * 86_400_000];
+
+/** The newest messages of the agent that are errors; nothing where the last week had none. */
 function LastErrors({ id, onMore }: { id: string; onMore(): void }) {
   const { rows } = useList("/api/v1/devices/{id}/diagnostic-logs", {
     params: { path: { id }, query: { level: "error" } },
   });
+  const [openedMs] = useState(Date.now);
+  const recent = rows.filter(({ timestamp }) => Date.parse(timestamp) > openedMs - recentMs);
+  if (recent.length === 0) return null;
   return (
     <Section
       title="Last errors"
       action={
         <button type="button" data-weight="link" onClick={onMore}>
-          Logs
+          {recent.length > mostErrors ? "All of them" : "Logs"}
         </button>
       }
     >
-      {rows.length === 0 ? <p className="soft">Its agent reported no error.</p> : null}
       <ul className={styles.errors}>
-        {rows.slice(0, 5).map((row) => (
+        {recent.slice(0, mostErrors).map((row) => (
           <li key={row.id}>
-            <Instant at={row.timestamp} /> {row.component}: {row.message}
+            <CircleAlert size={15} aria-hidden />
+            <b>{row.component}</b>
+            <span>{row.message}</span>
+            <Time at={row.timestamp} />
           </li>
         ))}
       </ul>
