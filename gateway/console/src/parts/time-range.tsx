@@ -12,8 +12,11 @@ const presets = [
   ["720", "last 30 days"],
 ] as const;
 
-/** A time as filters `from` and `to` of the address: a preset, or days of the zone that times are shown in. */
-export function TimeRange() {
+/**
+ * A time as filters `from` and `to` of the address: a preset, or days of the zone that times are shown in. `none` is
+ * what no choice means.
+ */
+export function TimeRange({ none = "any time" }: { none?: string }) {
   const [{ from, to }, change] = useFilters();
   const zone = zoneName(useZone());
   const [isDays, setDays] = useState(false);
@@ -31,12 +34,14 @@ export function TimeRange() {
       <label className={styles.choice}>
         <span>Time</span>
         <select value={areDaysShown ? "days" : ""} onChange={({ target }) => choose(target.value)}>
-          <option value="">any time</option>
-          {presets.map(([hours, title]) => (
-            <option key={hours} value={hours}>
-              {title}
-            </option>
-          ))}
+          <option value="">{none}</option>
+          {presets
+            .filter(([, title]) => title !== none)
+            .map(([hours, title]) => (
+              <option key={hours} value={hours}>
+                {title}
+              </option>
+            ))}
           <option value="days">from … to …</option>
         </select>
       </label>

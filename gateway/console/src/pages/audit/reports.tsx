@@ -18,6 +18,7 @@ import { TimeRange } from "../../parts/time-range.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 import { everyDay } from "../../rules/days.ts";
 import { highest } from "../../rules/highest.ts";
+import { allRows } from "../../rules/machine-actions.ts";
 import { shareOf } from "../../rules/share-of.ts";
 import { type Counts, Totals } from "./totals.tsx";
 
@@ -44,7 +45,7 @@ type Kind = keyof typeof kinds;
 
 const isKind = (text: string | undefined): text is Kind => text !== undefined && Object.hasOwn(kinds, text);
 
-/** Audit rows counted: by day, category, action and actor. */
+/** Entries of the audit trail counted: by day, category, action and actor. */
 export function Reports() {
   const why = useWhyNot("GET /api/v1/audit-logs/reports/categories");
   const [{ kind: wanted, orgId, from, to }, change] = useFilters();
@@ -67,7 +68,7 @@ export function Reports() {
               ))}
             </select>
           </label>
-          <TimeRange />
+          <TimeRange none="last 30 days" />
         </search>
       ) : (
         <NotAllowed why={why} />
@@ -90,22 +91,32 @@ const outcomes = [
   ["failure", "bad"],
   ["denied", "warn"],
 ] as const;
-const columns = ["Rows", "Success", "Failure", "Denied"];
+const columns = ["Entries", "Success", "Failure", "Denied"];
+
+/** The counts of a row of a table; those that failed lead to the entries of these filters. */
+type Cells = (row: Counts, of: { category?: string; action?: string; actorId?: string }) => ReactNode;
 
 function Shown({ of: report, orgId }: { of: Report; orgId: string | undefined }) {
   const { counts, byDay, byCategory, byAction, users, topActors } = report;
   const actors = users ?? topActors;
-  const cells = (row: Counts) =>
+  const time = { from: report.from, to: report.to };
+  const cells: Cells = (row, of) =>
     outcomes.map(([name, tone]) => (
       <td key={name} className={plain.end}>
-        <span className={row[name] === 0 ? "soft" : tone}>{row[name].toLocaleString()}</span>{" "}
+        {tone && row[name] > 0 ? (
+          <Link {...to("/audit", { ...allRows, ...time, ...of, orgId, result: name })} className={tone}>
+            {row[name].toLocaleString()}
+          </Link>
+        ) : (
+          <span className={row[name] === 0 ? "soft" : undefined}>{row[name].toLocaleString()}</span>
+        )}{" "}
         {name === "total" ? <small className="soft">{shareOf(row.total, counts.total)}</small> : null}
       </td>
     ));
   return (
     <>
       <Totals of={counts} time={report} orgId={orgId} />
-      {byDay.length > 0 ? <ByDay of={report} /> : <p className="soft">No row in this time.</p>}
+      {byDay.length > 0 ? <ByDay of={report} /> : <p className="soft">No entry in this time.</p>}
       {byCategory && counts.total > 0 ? (
         <Section title="By category">
           <PlainTable columns={["Category", ...columns]}>
@@ -114,7 +125,7 @@ function Shown({ of: report, orgId }: { of: Report; orgId: string | undefined })
               .map((row) => (
                 <tr key={row.category}>
                   <th scope="row">{row.category}</th>
-                  {cells(row)}
+                  {cells(row, { category: row.category })}
                 </tr>
               ))}
           </PlainTable>
@@ -132,7 +143,7 @@ function Shown({ of: report, orgId }: { of: Report; orgId: string | undefined })
                   </Link>
                 </th>
                 <td>{row.category}</td>
-                {cells(row)}
+                {cells(row, { action: row.action })}
               </tr>
             ))}
           </PlainTable>
@@ -142,7 +153,7 @@ function Shown({ of: report, orgId }: { of: Report; orgId: string | undefined })
   );
 }
 
-/** Rows by day, and the day that stands far above the others. */
+/** Entries by day, and the day that stands far above the others. */
 function ByDay({ of: report }: { of: Report }) {
   const { byDay } = report;
   const first = byDay.map(({ day }) => day).sort()[0] ?? report.from;
@@ -151,9 +162,9 @@ function ByDay({ of: report }: { of: Report }) {
   const days = everyDay(byDay, { from, to: report.to }, (day) => ({ ...none, day }));
   const top = highest(days.map(({ total }) => total));
   return (
-    <Section title="By day" action={isLater ? <p>no row before {dayOf(from)}</p> : null}>
+    <Section title="By day" action={isLater ? <p>no entry before {dayOf(from)}</p> : null}>
       <Chart
-        label="Audit rows by day"
+        label="Entries by day"
         series={[
           { name: "Success", tone: "off" },
           { name: "Failure", tone: "bad" },
@@ -167,7 +178,7 @@ function ByDay({ of: report }: { of: Report }) {
           top
             ? {
                 index: top.at,
-                title: `${dayOf(days[top.at]?.day ?? from)}: ${days[top.at]?.total.toLocaleString()} rows`,
+                title: `${dayOf(days[top.at]?.day ?? from)}: ${days[top.at]?.total.toLocaleString()} entries`,
                 text: `${top.times} times a usual day`,
               }
             : undefined
@@ -184,7 +195,7 @@ function ByActor({
 }: {
   actors: Report["topActors"] | Report["users"];
   orgId: string | undefined;
-  cells(row: Counts): ReactNode;
+  cells: Cells;
 }) {
   return actors && actors.length > 0 ? (
     <Section title="By actor">
@@ -200,7 +211,7 @@ function ByActor({
                 row.actorType
               )}
             </th>
-            {cells(row)}
+            {cells(row, { actorId: row.id })}
             <td>
               <Time at={row.lastAt} />
             </td>

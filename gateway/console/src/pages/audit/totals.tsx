@@ -11,13 +11,16 @@ export type Counts = { total: number; success: number; failure: number; denied: 
 type TotalsProps = { of: Counts; time: { from: string; to: string }; orgId: string | undefined };
 
 const outcomes = [
-  ["total", "Rows", undefined],
+  ["total", "Entries", undefined],
   ["success", "Success", "off"],
   ["failure", "Failure", "bad"],
   ["denied", "Denied", "warn"],
 ] as const;
 
-/** How many rows ended how, each a link to just those rows. */
+/** What one comes for. */
+const isLookedFor = (name: keyof Counts) => name === "failure" || name === "denied";
+
+/** How many entries ended how, each a link to just those. */
 export function Totals({ of: counts, time: { from, to: until }, orgId }: TotalsProps) {
   const timeZone = zoneName(useZone());
   const all = { ...allRows, orgId, from, to: until };
@@ -34,7 +37,10 @@ export function Totals({ of: counts, time: { from, to: until }, orgId }: TotalsP
               <b className={`number ${tone !== "off" && counts[name] > 0 ? (tone ?? "") : ""}`}>
                 {counts[name].toLocaleString()}
               </b>
-              {name === "total" ? null : <small>{shareOf(counts[name], counts.total)}</small>}
+              <small>
+                {name === "total" ? "all of them" : shareOf(counts[name], counts.total)}
+                {isLookedFor(name) && counts[name] > 0 ? <u>See them</u> : null}
+              </small>
             </Link>
           </li>
         ))}
