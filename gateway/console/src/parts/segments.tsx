@@ -1,3 +1,4 @@
+import type { ReactNode } from "react";
 import type { Tone } from "../rules/tone.ts";
 import styles from "./segments.module.css";
 
@@ -7,10 +8,12 @@ type SegmentsProps = {
   of: readonly Segment[];
   chosen: string | null;
   choose(key: string): void;
+  /** Further choices, after the parts. */
+  children?: ReactNode;
 };
 
 /** Parts of a list with how many rows each has; one narrows the list to it. */
-export const Segments = ({ label, of: segments, chosen, choose }: SegmentsProps) => (
+export const Segments = ({ label, of: segments, chosen, choose, children }: SegmentsProps) => (
   <fieldset className={styles.segments}>
     <legend className="visually-hidden">{label}</legend>
     {segments.map(({ key, title, tone, count }) => (
@@ -25,5 +28,6 @@ export const Segments = ({ label, of: segments, chosen, choose }: SegmentsProps)
         {count === null ? null : <b className="number">{count.toLocaleString()}</b>}
       </button>
     ))}
+    {children}
   </fieldset>
 );

@@ -14,14 +14,14 @@ const titles = (of: ReturnType<typeof fleetSegments>) => of.map(({ title, count 
 
 describe("segments of a fleet", () => {
   it("are all in use and the parts that have a device", () => {
-    expect(titles(fleetSegments(counts(5, 2, 3), {}))).toEqual(["All in use 7", "Online 5", "Offline 2", "Behind 3"]);
+    expect(titles(fleetSegments(counts(5, 2, 3), {}))).toEqual(["All in use 7", "Offline 2", "Behind 3", "Online 5"]);
   });
 
   it("keep the chosen one while it has no device", () => {
     expect(titles(fleetSegments(counts(5, 0), { updateState: "failed" }))).toEqual([
       "All in use 5",
-      "Online 5",
       "Update failed 0",
+      "Online 5",
     ]);
   });
 

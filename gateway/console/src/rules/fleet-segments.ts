@@ -12,13 +12,14 @@ type Counts = {
 /** A part of the fleet that a list is narrowed to with one click. */
 export type FleetSegment = { key: string; title: string; tone: Tone | null; count: number; filter: Filter };
 
+/** What may need a look first, what is well last. */
 const segments: readonly Omit<FleetSegment, "count">[] = [
-  { key: "online", title: "Online", tone: "good", filter: { status: "online" } },
   { key: "offline", title: "Offline", tone: "off", filter: { status: "offline" } },
   { key: "quarantined", title: "To approve", tone: "warn", filter: { status: "quarantined" } },
   { key: "failed", title: "Update failed", tone: "bad", filter: { updateState: "failed" } },
   { key: "behind", title: "Behind", tone: "warn", filter: { updateState: "behind" } },
   { key: "updating", title: "Updating", tone: "run", filter: { status: "updating" } },
+  { key: "online", title: "Online", tone: "good", filter: { status: "online" } },
 ];
 
 /** All devices in use, then the parts that have some, or are looked at; none for a fleet without a device. */

@@ -1,4 +1,6 @@
 import { useGet } from "../../api/queries.ts";
+import bar from "../../parts/filter-bar.module.css";
+import type { Choice } from "../../parts/filter-bar.tsx";
 import { Segments } from "../../parts/segments.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 import { chosenSegment, fleetSegments } from "../../rules/fleet-segments.ts";
@@ -9,10 +11,12 @@ const everyMs = 120_000;
 type DeviceSegmentsProps = {
   /** Whether filters beside the segments narrow the list: the counts, which are the whole fleet's, would be wrong. */
   isNarrowed: boolean;
+  /** Statuses that no segment is. */
+  others: Choice["options"];
 };
 
 /** How many devices are in which state; each narrows the list to them and keeps its other filters. */
-export function DeviceSegments({ isNarrowed }: DeviceSegmentsProps) {
+export function DeviceSegments({ isNarrowed, others }: DeviceSegmentsProps) {
   const [filters, change] = useFilters();
   const { orgId, siteId, groupId } = filters;
   const owner = { ...(orgId ? { orgId } : {}), ...(siteId ? { siteId } : {}), ...(groupId ? { groupId } : {}) };
@@ -20,16 +24,14 @@ export function DeviceSegments({ isNarrowed }: DeviceSegmentsProps) {
   const query = { ...owner, status: fleetStatuses.join(","), limit: "1" };
   const outdated = useGet("/api/v1/devices", { params: { query: { ...query, updateState: "behind" } } }, { everyMs });
   const failed = useGet("/api/v1/devices", { params: { query: { ...query, updateState: "failed" } } }, { everyMs });
-  if (!data) return null;
   const segments = fleetSegments(
     {
-      byStatus: data.byStatus,
+      byStatus: data?.byStatus ?? [],
       outdated: outdated.data?.pagination.total ?? 0,
       failed: failed.data?.pagination.total ?? 0,
     },
     filters,
   );
-  if (segments.length === 0) return null;
   return (
     <Segments
       label="Parts of the fleet"
@@ -39,6 +41,21 @@ export function DeviceSegments({ isNarrowed }: DeviceSegmentsProps) {
         const filter = segments.find((segment) => segment.key === key)?.filter;
         change({ status: filter?.status, updateState: filter?.updateState });
       }}
-    />
+    >
+      <label className={bar.choice}>
+        <span>Status</span>
+        <select
+          value={others.some(([value]) => value === filters.status) ? filters.status : ""}
+          onChange={({ target: { value } }) => change({ status: value || undefined })}
+        >
+          <option value="">others</option>
+          {others.map(([value, title]) => (
+            <option key={value} value={value}>
+              {title}
+            </option>
+          ))}
+        </select>
+      </label>
+    </Segments>
   );
 }

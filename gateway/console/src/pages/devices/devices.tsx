@@ -19,15 +19,15 @@ import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 import { chosenSegment } from "../../rules/fleet-segments.ts";
 import { fleetStatuses } from "../../rules/fleet-size.ts";
-import { stateWord } from "../../rules/state-word.ts";
 import { systemName } from "../../rules/system-name.ts";
 import type { Me } from "../../rules/why-not.ts";
 import { BulkAll } from "./bulk-all.tsx";
 import { BulkDevices } from "./bulk-devices.tsx";
 import { DeviceSegments } from "./device-segments.tsx";
 
+/** Statuses that no segment is. */
 const statuses = [
-  ...[...fleetStatuses, "decommissioned"].map((status) => [status, stateWord(status)] as const),
+  ["decommissioned", "decommissioned"],
   ["offline,quarantined", "offline or to approve"],
   [[...fleetStatuses, "decommissioned"].join(","), "any, decommissioned, too"],
 ] as const;
@@ -56,7 +56,6 @@ export function Devices() {
       filters={["orgId", "siteId", "groupId", "status", "updateState", ...narrowing, "sort"]}
       text={{ name: "search", label: "Name, serial, address, customer" }}
       choices={[
-        { name: "status", label: "Status", none: filters.search ? "any" : "in use", options: statuses },
         { name: "os", label: "System", options: asOptions(["windows", "linux", "darwin"]) },
         ...(siteNames.size > 0 ? [{ name: "siteId", label: "Site", options: [...siteNames] }] : []),
       ]}
@@ -75,7 +74,7 @@ export function Devices() {
       bulk={(devices, clear) => <BulkDevices devices={devices} onDone={clear} />}
       bulkAll={(matching, clear) => <BulkAll matching={matching} onDone={clear} />}
       columns={columns({ me, orgId, change, isEverywhere })}
-      segments={<DeviceSegments isNarrowed={narrowing.some((name) => filters[name])} />}
+      segments={<DeviceSegments isNarrowed={narrowing.some((name) => filters[name])} others={statuses} />}
       actions={
         <Link {...to("/devices/add", { orgId })} className="button" data-weight="primary">
           <Plus size={15} aria-hidden />
