@@ -18,8 +18,8 @@ export function OrganizationLogs({ id }: { id: string }) {
           ["Rows today", ofQuota(today.rows, effective.rowsPerDay)],
           ["Bytes today", ofQuota(today.bytes, effective.bytesPerDay)],
           ["Refused today", refusedText(today.refusedRequests)],
-          ["Agents' logs are kept", `${effective.agentLogDays.toLocaleString()} days`],
-          ["Event logs are kept", `${effective.eventLogDays.toLocaleString()} days`],
+          ["Agents' logs", `kept ${effective.agentLogDays.toLocaleString()} days`],
+          ["Event logs", `kept ${effective.eventLogDays.toLocaleString()} days`],
         ]}
       />
       <p className="soft">The platform's administrators set quota and retention.</p>

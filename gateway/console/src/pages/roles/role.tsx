@@ -31,7 +31,7 @@ export function RolePage() {
       <Sides
         main={
           <Section title="Permissions">
-            <PlainTable columns={["Permission", "Allows", "API key scopes that it permits to grant"]}>
+            <PlainTable columns={["Permission", "Allows", "API key scopes to grant"]}>
               {held.map(({ permission, description, keyScopes }) => (
                 <tr key={permission}>
                   <th scope="row">
