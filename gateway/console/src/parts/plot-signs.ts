@@ -18,8 +18,8 @@ export function drawHigh({ ctx, bbox, valToPos }: uPlot, { line, text }: { line:
   ctx.fillStyle = text;
   ctx.font = `${10 * devicePixelRatio}px "Inter Variable", system-ui, sans-serif`;
   ctx.textAlign = "right";
-  ctx.textBaseline = "top";
-  ctx.fillText("high", bbox.left + bbox.width, top + 2 * devicePixelRatio);
+  ctx.textBaseline = "bottom";
+  ctx.fillText("high", bbox.left + bbox.width, top - devicePixelRatio);
   ctx.restore();
 }
 

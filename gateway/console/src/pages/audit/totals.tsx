@@ -38,7 +38,7 @@ export function Totals({ of: counts, time: { from, to: until }, orgId }: TotalsP
                 {counts[name].toLocaleString()}
               </b>
               <small>
-                {name === "total" ? "all of them" : shareOf(counts[name], counts.total)}
+                {name === "total" ? null : shareOf(counts[name], counts.total)}
                 {isLookedFor(name) && counts[name] > 0 ? <u>See them</u> : null}
               </small>
             </Link>
