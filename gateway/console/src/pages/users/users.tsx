@@ -55,7 +55,7 @@ export function Users() {
         {
           id: "name",
           title: "Name",
-          width: "20rem",
+          width: "17rem",
           hasNote: true,
           cell: ({ id, name, email }) => (
             <>
@@ -64,7 +64,7 @@ export function Users() {
             </>
           ),
         },
-        { id: "role", title: "Role", width: "12rem", as: "note", cell: ({ role }) => role },
+        { id: "role", title: "Role", width: "10rem", as: "note", cell: ({ role }) => role },
         stateColumn({
           title: "Status",
           stateOf: accountState,
@@ -74,7 +74,7 @@ export function Users() {
         {
           id: "login",
           title: "Last sign-in",
-          width: "9rem",
+          width: "8rem",
           isMinor: true,
           cell: ({ lastLoginAt }) => <Time at={lastLoginAt} />,
         },

@@ -74,7 +74,7 @@ const columns = (me: Me, orgId: string | undefined, isEverywhere: boolean): Colu
   {
     id: "name",
     title: "Name",
-    width: isEverywhere ? "16rem" : "22rem",
+    width: isEverywhere ? "13rem" : "22rem",
     hasNote: true,
     cell: ({ id, name, url }) => (
       <>
@@ -90,7 +90,7 @@ const columns = (me: Me, orgId: string | undefined, isEverywhere: boolean): Colu
     stateOf: shownHealth,
     noteOf: (webhook) => (isFailing(webhook) ? <WebhookCause of={webhook} /> : eventsOf(webhook)),
   }),
-  ...(isEverywhere ? [organizationColumn] : []),
+  ...(isEverywhere ? [{ ...organizationColumn, width: "9rem" }] : []),
   {
     id: "good",
     title: "Delivered",
