@@ -60,7 +60,7 @@ const columns = (me: Me): Column<Stream>[] => [
   {
     id: "name",
     title: "Name",
-    width: "22rem",
+    width: "min(22rem, 22vw)",
     hasNote: true,
     cell: (stream) => (
       <>

@@ -97,7 +97,7 @@ const columns = (me: Me, orgId: string | undefined, isEverywhere: boolean): Colu
   {
     id: "name",
     title: "Name",
-    width: isEverywhere ? "13rem" : "18rem",
+    width: isEverywhere ? "13rem" : "min(18rem, 19vw)",
     hasNote: true,
     cell: ({ id, name, preset }) => (
       <>

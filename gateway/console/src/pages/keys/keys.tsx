@@ -86,7 +86,7 @@ const columns = (me: Me): Column<Key>[] => [
     ),
   },
   stateColumn({ title: "Status", stateOf, noteOf: endOf }),
-  { id: "scopes", title: "Scopes", width: "18rem", as: "note", cell: ({ scopes }) => scopes.join(", ") },
+  { id: "scopes", title: "Scopes", width: "min(18rem, 19vw)", as: "note", cell: ({ scopes }) => scopes.join(", ") },
   {
     id: "used",
     title: "Last used",

@@ -74,13 +74,13 @@ const columns = (me: Me, orgId: string | undefined, isEverywhere: boolean): Colu
   {
     id: "name",
     title: "Name",
-    width: isEverywhere ? "13rem" : "22rem",
+    width: isEverywhere ? "15rem" : "min(22rem, 22vw)",
     hasNote: true,
     cell: ({ id, name, url }) => (
       <>
         <Link {...toRecord("/webhooks/$id", { id }, { orgId })}>{name}</Link>
         <small data-tip={url}>
-          <Address of={url} />
+          <Address of={url.replace(/^https:\/\//, "")} />
         </small>
       </>
     ),
