@@ -116,7 +116,7 @@ export async function runRollout(url, call, orgs, agents) {
   const inUse = first.filter((agent) => !isSilent(agent)).length;
   await updateUntil(url, call, id, { agents: first, wanted: Math.floor(inUse * 0.9) });
   await call("PATCH", `/agent-versions/rollouts/${id}`, { openRings: 2 });
-  await updateUntil(url, call, id, { agents: of(rings[1]), wanted: inUse + 20 });
+  await updateUntil(url, call, id, { agents: of(rings[1]), wanted: inUse + 5 });
   await call("PATCH", `/agent-versions/rollouts/${id}`, { soakSeconds });
   for (let round = 0; round < 3; round++) await beat(url, of(rings[1]), true);
 }
