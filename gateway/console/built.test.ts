@@ -61,6 +61,11 @@ describe("the built console", () => {
     expect(kilobytes(new Set([...app, ...withImports(script[0] ?? "")]))).toBeLessThan(200);
   });
 
+  it("opens the page of devices with at most 20 files of script: a slow network fetches six at a time", () => {
+    const script = names.filter((name) => /^devices-.*\.js$/.test(name));
+    expect(new Set([...app, ...withImports(script[0] ?? "")]).size).toBeLessThanOrEqual(20);
+  });
+
   it("has at most 24 KB of styles", () => {
     expect(kilobytes(names.filter((name) => name.endsWith(".css")))).toBeLessThan(24);
   });

@@ -3,11 +3,17 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { defineConfig, type Plugin } from "vite";
+import { chunkGroups } from "./chunks.ts";
 import { paths } from "./paths.ts";
 
 const root = fileURLToPath(new URL(".", import.meta.url));
 /** Where the build goes, and the stack behind the development server. */
 const { CONSOLE_OUT: out = join(root, "dist"), MUSTER_URL: stack = "http://localhost:3000" } = process.env;
+const pages = {
+  index: join(root, "index.html"),
+  "sign-in": join(root, "sign-in.html"),
+  portal: join(root, "portal.html"),
+};
 const compressible = /\.(js|css|html|svg)$/;
 
 /**
@@ -72,12 +78,9 @@ export default defineConfig({
       onLog: (level, entry, report) => {
         if (entry.code !== "MODULE_LEVEL_DIRECTIVE") report(level, entry);
       },
-      input: {
-        index: join(root, "index.html"),
-        "sign-in": join(root, "sign-in.html"),
-        portal: join(root, "portal.html"),
-      },
+      input: pages,
       output: {
+        codeSplitting: { groups: chunkGroups(pages, "index") },
         // A page and the operations of its records have one name: the file says which of them it is.
         chunkFileNames: ({ facadeModuleId }) =>
           `assets/${/[/\\]src[/\\]operations[/\\]/.test(facadeModuleId ?? "") ? "do-" : ""}[name]-[hash].js`,

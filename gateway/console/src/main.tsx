@@ -3,7 +3,7 @@ import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { setCredentials } from "./api/credentials.ts";
-import { queryClient } from "./api/queries.ts";
+import { prefetch, queryClient } from "./api/queries.ts";
 import { accessToken, renewed, restore } from "./api/session.ts";
 import { stepUp } from "./api/step-up.ts";
 import { notePrefixes } from "./parts/shortcuts.ts";
@@ -22,10 +22,10 @@ const loginPath = () => {
 async function start(): Promise<void> {
   // A provider's code belongs to the sign-in page, which validates it.
   if (location.hash.startsWith("#ssoCode=")) return location.replace(`${loginPath()}${location.hash}`);
-  loadPageOf(location.pathname);
   // When the API cannot be reached, the page opens and reports that itself.
-  const token = await restore().catch(() => "unknown");
+  const token = await restore(() => loadPageOf(location.pathname)).catch(() => "unknown");
   if (token === null) return location.replace(loginPath());
+  void prefetch("/api/v1/auth/me");
   notePrefixes();
   loadDialogsAtFirstTouch();
   createRoot(document.getElementById("app") as HTMLElement).render(

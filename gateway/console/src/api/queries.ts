@@ -88,6 +88,10 @@ const without = (query: Readonly<Record<string, string | undefined>>) =>
 export const read = <P extends keyof paths>(path: P, init: Init<P> = {}, signal?: AbortSignal): Promise<BodyOf<P>> =>
   dataOf((api.GET as unknown as Get)(path, { ...init, signal }) as Promise<{ data?: BodyOf<P>; response: Response }>);
 
+/** Begins to read a path that `useGet` is about to read; a failure is left for it to report. */
+export const prefetch = (path: keyof paths): Promise<void> =>
+  queryClient.prefetchQuery({ queryKey: [path, {}], queryFn: ({ signal }) => read(path, {}, signal) });
+
 type GetOptions<Body> = {
   /** Polls while the tab is visible; false, for a body that changes no more, ends it. */
   everyMs?: number | ((body: Body | undefined) => number | false);

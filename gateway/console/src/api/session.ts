@@ -40,23 +40,26 @@ export async function accessToken(): Promise<string | null> {
 /**
  * The token after `stale`: of however many requests and tabs ask, one exchanges the cookie. Throws as `accessToken`.
  */
-export function renewed(stale: string | null): Promise<string | null> {
+export function renewed(stale: string | null, requested = () => {}): Promise<string | null> {
   if (access !== null && access.accessToken !== stale && access.endsAtMs > Date.now()) {
     return Promise.resolve(access.accessToken);
   }
-  renewal ??= exclusively(() => exchange(stale)).finally(() => {
+  renewal ??= exclusively(() => exchange(stale, requested)).finally(() => {
     renewal = null;
   });
   return renewal;
 }
 
-/** Queries the other tabs, then the server. Null without a session. */
-export async function restore(): Promise<string | null> {
+/**
+ * Queries the other tabs, then the server. Null without a session. `requested` runs when the server has been queried: a
+ * browser sends few requests at a time, and whatever is loaded before that one delays its reply.
+ */
+export async function restore(requested: () => void): Promise<string | null> {
   if (!maySessionExist()) return null;
   tabs.postMessage({ kind: "ask" } satisfies Message);
   const until = performance.now() + ((await isOnlyTab()) ? 0 : neighbourMs);
   while (access === null && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 10));
-  return accessToken();
+  return access === null ? renewed(null, requested) : accessToken();
 }
 
 /** Whether no other tab is open, if the browser can report it. From now on other tabs can detect this one. */
@@ -85,10 +88,12 @@ export async function signOut(): Promise<Failure | null> {
   return null;
 }
 
-async function exchange(stale: string | null): Promise<string | null> {
+async function exchange(stale: string | null, requested: () => void): Promise<string | null> {
   // Another tab was first while this one waited for its turn.
   if (access !== null && access.accessToken !== stale && access.endsAtMs > Date.now()) return access.accessToken;
-  const { data, failure } = await call<{ accessToken: string; expiresInSeconds: number }>("POST", "/auth/refresh", {});
+  const reply = call<{ accessToken: string; expiresInSeconds: number }>("POST", "/auth/refresh", {});
+  requested();
+  const { data, failure } = await reply;
   if (failure === undefined) {
     const next = { accessToken: data.accessToken, endsAtMs: Date.now() + data.expiresInSeconds * 1_000 };
     take(next);
