@@ -50,6 +50,7 @@ export function Chart({ label, points, kind = "bars", sum, mark, ...shape }: Cha
           {...(mark ? { mark } : {})}
         />
       </Suspense>
+      {size === "small" ? <Ends of={shape} points={points} /> : null}
       <figcaption className={series.length > 1 || cap !== null ? styles.legend : "visually-hidden"}>
         {kind === "bars" ? (
           <BarLegend of={series} isCut={cap !== null} />
@@ -92,6 +93,24 @@ export function Chart({ label, points, kind = "bars", sum, mark, ...shape }: Cha
         </section>
       ) : null}
     </figure>
+  );
+}
+
+type EndsProps = { of: Pick<PlotShape, "range" | "unit">; points: readonly Point[] };
+
+/** What a small one says on a phone, where it has no axes: its first and last time, and its highest value. */
+function Ends({ of: { range, unit = "%" }, points }: EndsProps) {
+  const short = useShortTime();
+  const textOf = (at: number | string | undefined) => (at === undefined ? "" : short(new Date(at), "toMinute"));
+  const highest = Math.max(...points.flatMap(({ values }) => values));
+  return (
+    <small className={styles.ends} aria-hidden>
+      <span>{textOf(range?.from ?? points[0]?.at)}</span>
+      <span>
+        highest {Math.round(highest).toLocaleString()} {unit}
+      </span>
+      <span>{textOf(range?.until ?? points.at(-1)?.at)}</span>
+    </small>
   );
 }
 

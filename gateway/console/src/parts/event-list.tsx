@@ -4,14 +4,14 @@ import styles from "./event-list.module.css";
 import { Time } from "./time.tsx";
 
 /** Something that happened at a time (ISO 8601), in a sentence. */
-export type ListedEvent = { key: string; at: string; icon: LucideIcon; text: ReactNode };
+export type ListedEvent = { key: string; at: string; icon: LucideIcon; text: ReactNode; tone?: "bad" | undefined };
 
 /** What happened, in the order given, each with its icon and how long ago it was. */
 export function EventList({ of: events }: { of: readonly ListedEvent[] }) {
   return (
     <ul className={styles.list}>
-      {events.map(({ key, at, icon: Icon, text }) => (
-        <li key={key}>
+      {events.map(({ key, at, icon: Icon, text, tone }) => (
+        <li key={key} data-tone={tone}>
           <Icon size={15} strokeWidth={1.75} aria-hidden />
           <span>{text}</span>
           <Time at={at} />

@@ -8,6 +8,9 @@ import { useShortTime } from "./time.tsx";
 export type Mark = { index: number; text: string; title?: string };
 export type Corner = { left: number; top: number };
 
+/** Pixels from which a chart has room for words beside a value. */
+const wideFrom = 480;
+
 type MarkedMomentProps = {
   at: Corner;
   box: HTMLElement | null;
@@ -16,13 +19,14 @@ type MarkedMomentProps = {
   kind: PlotShape["kind"];
 };
 
-/** A ring at the value, and what is said of it below; at a bar, beside it. */
+/** A ring at the value, and what is said of it beside it; in a narrow chart, above it. */
 export function MarkedMoment({ at: { left, top }, box, of: { title, text }, time, kind }: MarkedMomentProps) {
   const short = useShortTime();
   const isBar = kind === "bars";
+  const isWide = (box?.clientWidth ?? 0) >= wideFrom;
   return (
     <div className={styles.mark} data-is-bar={isBar || undefined} style={{ left, top }} aria-hidden>
-      <div className={styles.tip} data-is-mark style={isBar ? besideBar(left, box) : markTipStyle(left, box)}>
+      <div className={styles.tip} data-is-mark style={isBar || isWide ? beside(left, box) : above(left, box)}>
         <b>{title ?? (time ? short(new Date(time), "toMinute") : null)}</b>
         {text}
       </div>
@@ -40,15 +44,15 @@ export function positionOf(plot: uPlot, index: number | undefined, before: Corne
   return before && before.left === left && before.top === top ? before : { left, top };
 }
 
-/** In the middle below it, and inside the chart where it is near an end. */
-function markTipStyle(left: number, box: HTMLElement | null): CSSProperties {
+/** In the middle above it, and inside the chart where it is near an end. */
+function above(left: number, box: HTMLElement | null): CSSProperties {
   const width = box?.clientWidth ?? 0;
   const shift = left < 110 ? "-1rem" : left > width - 110 ? "calc(-100% + 1rem)" : "-50%";
-  return { "--shift": shift } as CSSProperties;
+  return { bottom: "1.25rem", "--shift": shift } as CSSProperties;
 }
 
-/** On the side of a bar where there is room. */
-function besideBar(left: number, box: HTMLElement | null): CSSProperties {
+/** On the side of it where there is room. */
+function beside(left: number, box: HTMLElement | null): CSSProperties {
   const isRight = left > (box?.clientWidth ?? 0) / 2;
   return { "--shift": isRight ? "calc(-100% - 1.75rem)" : "1.75rem" } as CSSProperties;
 }

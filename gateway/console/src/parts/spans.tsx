@@ -9,7 +9,7 @@ type SpansProps = {
 
 /** A choice of few values, all of them in sight. */
 export const Spans = ({ label, of: choices, chosen, choose }: SpansProps) => (
-  <fieldset className={styles.spans}>
+  <fieldset className={styles.spans} data-size="small">
     <legend className="visually-hidden">{label}</legend>
     {choices.map(({ value, title }) => (
       <button

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { hostOf, needOf, soonWords } from "./attention.ts";
+import { hostOf, inParts, needOf, soonWords } from "./attention.ts";
 
 describe("what needs attention", () => {
   it.each([
@@ -33,6 +33,22 @@ it.each([
   ],
 ])("%j comes soon as %j", (item, words) => {
   expect(soonWords(item)).toEqual(words);
+});
+
+it.each([
+  [
+    "Halted for darwin/arm64: 4 of 4 failed. The last: Why.",
+    "Halted for darwin/arm64: 4 of 4 failed.",
+    " The last: Why.",
+  ],
+  [
+    "3 failed since 2026-11-29T18:05:00.000Z: deliveries wait.",
+    "3 failed since 2026-11-29T18:05:00.000Z",
+    ": deliveries wait.",
+  ],
+  ["3 of 3 requests were refused.", "3 of 3 requests were refused.", ""],
+])("%s is said in parts", (sentence, first, more) => {
+  expect(inParts(sentence)).toEqual({ first, more });
 });
 
 it.each([

@@ -35,6 +35,12 @@ export function soonWords({ kind, record, count, sentence }: AttentionItem): { n
   return { name: `${noun} “${record.name}”`, words: end };
 }
 
+/** A reason as what is said first, and what a phone has no room for: what follows of it, or why. */
+export function inParts(sentence: string): { first: string; more: string } {
+  const at = /(?<=\.) [A-Z]|: deliveries /.exec(sentence)?.index ?? sentence.length;
+  return { first: sentence.slice(0, at), more: sentence.slice(at) };
+}
+
 /** The host of an address; the address itself where it is none. */
 export function hostOf(url: string): string {
   try {

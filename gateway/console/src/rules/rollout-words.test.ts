@@ -30,11 +30,16 @@ it.each([
   expect(doneWords({ succeeded: 35, failed }, waves)).toBe(words);
 });
 
-const updates = { state: "running", inFlight: 18, maxInFlight: 1_000, budget: 46 };
+const updates = { state: "running", inFlight: 18, maxInFlight: 1_000, budget: 46, haltedParts: [] as unknown[] };
 
 it.each([
   ["while it runs", {}, "18 devices updating now, at most 1,000; up to 46 more may start."],
   ["before the first", { inFlight: 0, budget: 5 }, "Up to 5 devices may start."],
+  [
+    "while a part is halted",
+    { inFlight: 0, budget: 5, haltedParts: [{}] },
+    "Up to 5 devices outside what is halted may start.",
+  ],
   ["with nothing left to offer", { budget: 0 }, "18 devices updating now, at most 1,000."],
   ["when nothing goes on", { inFlight: 0, budget: 0 }, ""],
   ["after a halt", { state: "halted" }, "18 updates in progress will end."],

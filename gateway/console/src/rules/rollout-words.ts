@@ -37,18 +37,21 @@ export function inFlightWords({
   inFlight,
   maxInFlight,
   budget,
+  haltedParts,
 }: {
   state: string;
   inFlight: number;
   maxInFlight: number;
   budget: number;
+  haltedParts: readonly unknown[];
 }): string {
   if (state !== "running") return inFlight > 0 ? `${counted(inFlight, "updates")} in progress will end.` : "";
   const now =
     inFlight > 0 ? [`${counted(inFlight, "devices")} updating now, at most ${maxInFlight.toLocaleString()}`] : [];
+  const others = haltedParts.length > 0 ? " outside what is halted" : "";
   const more =
     budget > 0
-      ? [`up to ${inFlight > 0 ? `${budget.toLocaleString()} more` : counted(budget, "devices")} may start`]
+      ? [`up to ${inFlight > 0 ? `${budget.toLocaleString()} more` : counted(budget, "devices")}${others} may start`]
       : [];
   const words = [...now, ...more].join("; ");
   return words === "" ? "" : `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;

@@ -25,9 +25,11 @@ export function DeviceTimeline({ of: { id, orgId, createdAt }, onMore }: { of: D
       key: attempt.id,
       at: attempt.endedAt ?? attempt.offeredAt,
       icon: attempt.state === "failed" ? CircleAlert : CircleCheck,
+      tone: attempt.state === "failed" ? "bad" : undefined,
       text: (
         <>
-          {attempt.component} {attempt.fromVersion} → <b>{attempt.version}</b>: {attempt.state}
+          {attempt.component} {attempt.fromVersion} → <b>{attempt.version}</b>:{" "}
+          <span className={attempt.state === "failed" ? "bad" : undefined}>{attempt.state}</span>
           {attempt.reason ? <span className="soft"> {reasonSentence(attempt.reason)}</span> : null}
         </>
       ),

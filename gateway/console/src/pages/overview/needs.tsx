@@ -5,7 +5,7 @@ import { NameOf } from "../../parts/name-of.tsx";
 import { Sentence } from "../../parts/sentence.tsx";
 import type { Needed } from "../../parts/use-attention.ts";
 import { useLastAnswer } from "../../parts/webhook-cause.tsx";
-import { soonWords } from "../../rules/attention.ts";
+import { inParts, soonWords } from "../../rules/attention.ts";
 import styles from "./overview.module.css";
 
 const icons: Readonly<Record<string, LucideIcon>> = { rollout: CircleAlert };
@@ -102,6 +102,7 @@ const Owner = ({ of: orgId }: { of: string | null }) =>
 type NeedProps = { of: Needed; isEverywhere: boolean };
 
 function Failing({ of: { kind, tone, title, sentence, record, orgId, link, verb }, isEverywhere }: NeedProps) {
+  const { first, more } = inParts(sentence);
   return (
     <Row tone={tone} icon={icons[kind] ?? TriangleAlert}>
       <p>
@@ -109,7 +110,12 @@ function Failing({ of: { kind, tone, title, sentence, record, orgId, link, verb 
         <span className="soft">
           {isEverywhere ? <Owner of={orgId} /> : null}
           {kind === "webhook" && record ? <LastAnswer of={record.id} /> : null}
-          <Sentence of={sentence} />
+          <Sentence of={first} />
+          {more === "" ? null : (
+            <span className={styles.more}>
+              <Sentence of={more} />
+            </span>
+          )}
         </span>
       </p>
       <Link {...addressOf(link)} className={styles.step}>

@@ -46,7 +46,10 @@ export function RunningRollouts() {
                     <Status of={word} tone={tone} />{" "}
                   </>
                 )}
-                {succeeded.toLocaleString()} done{failed > 0 ? `, ${failed.toLocaleString()} failed` : ""}
+                {succeeded.toLocaleString()} done
+                {failed > 0
+                  ? `, ${failed.toLocaleString()} failed${rollout.haltedParts.length > 0 ? " in all" : ""}`
+                  : ""}
               </small>
             </li>
           );

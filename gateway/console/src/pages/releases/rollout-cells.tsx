@@ -1,6 +1,7 @@
 import type { ItemOf } from "@muster/client";
 import type { CSSProperties } from "react";
 import { asOptions } from "../../parts/filter-bar.tsx";
+import { partWords } from "../../rules/halting-failures.ts";
 import type { Tone } from "../../rules/tone.ts";
 import styles from "./rollout-cells.module.css";
 
@@ -48,5 +49,6 @@ export function Updates({ of }: { of: Counts }) {
 export function causeOf({ state, haltedParts, reason }: Pick<Rollout, "state" | "haltedParts" | "reason">) {
   const [part] = haltedParts;
   if (!part || state === "halted") return reason;
-  return part.platform ? `${part.platform}: ${part.reason}` : part.reason;
+  const why = partWords(part.reason, part);
+  return part.platform ? `${part.platform}: ${why}` : why;
 }

@@ -49,8 +49,10 @@ export function RolloutPage() {
         status={<RolloutStatus of={rollout} />}
         sub={
           <span>
-            <b className="number">{doneWords(rollout, waves)}</b> · {shareWords(rollout)} · started{" "}
-            <Time at={rollout.createdAt} />
+            <b className="number">{doneWords(rollout, waves)}</b>
+            {"\u00a0· "}
+            {shareWords(rollout)}
+            {"\u00a0· "}started <Time at={rollout.createdAt} />
           </span>
         }
         actions={<HeadOperations of={rollout} operations={rolloutHead(rollout)} name={name} />}
