@@ -33,14 +33,14 @@ export const directoryOperations: readonly Operation<Directory>[] = [
   },
   {
     id: "directory.resume",
-    verb: "Let it go on",
+    verb: "Resume",
     needs: "POST /api/v1/directories/{id}/status",
     icon: Play,
     shown: "primary",
     isOffered: ({ status }) => status === "paused",
     isNext: () => true,
     run: become("active"),
-    done: () => "The directory goes on.",
+    done: () => "The directory is resumed.",
     forgets,
   },
   {

@@ -84,7 +84,7 @@ inChromium("directories and audit sinks in the console", (visit) => {
     await page.getByRole("button", { name: "Pause …" }).click();
     await dialog.getByRole("button", { name: "Pause" }).click();
     await page.getByRole("heading", { level: 1, name: /paused/ }).waitFor();
-    await page.getByRole("button", { name: "Let it go on" }).click();
+    await page.getByRole("button", { name: "Resume" }).click();
     await page.getByRole("heading", { level: 1, name: /healthy|failing/ }).waitFor();
     await choose(visitor, "Okta", "Delete …");
     await dialog.getByRole("textbox").fill("Okta");

@@ -70,10 +70,11 @@ export function Directories() {
   );
 }
 
-/** Why it fails, or how its last requests went. */
+/** Why it fails, or how its last requests went; nothing of a paused one, which says it all. */
 function noteOf(directory: ItemOf<"/api/v1/directories">) {
   const { tone } = directoryHealth(directory);
-  if (tone === "off") return "Waits for the first request of the directory.";
+  if (directory.status === "paused") return null;
+  if (tone === "off") return "Waits for its first request.";
   const reason = directory.health?.reason ?? "";
   return tone === "bad" ? <Cause of={reason} /> : reason;
 }

@@ -22,5 +22,5 @@ export function directoryHealth({
     return { status: "failing", reason };
   }
   if (pending > 0) return { status: "slow", reason: `${pending} users wait for their role.` };
-  return { status: "healthy", reason: "Its last requests were accepted." };
+  return { status: "healthy", reason: "Last requests accepted." };
 }
