@@ -26,6 +26,9 @@ export const Facts = ({ of, isBrief, isWide, isStacked }: FactsProps) => (
   </dl>
 );
 
+/** Several values of one name, each in a line of its own. */
+export const Lines = ({ children }: { children: ReactNode }) => <span className={styles.lines}>{children}</span>;
+
 type SectionProps = {
   title: string;
   children: ReactNode;

@@ -12,7 +12,6 @@ const statesOf: Readonly<Record<Exclude<Tone, "off">, readonly string[]>> = {
     "invited",
     "trial",
     "recovering",
-    "testing",
     "queued",
     "slow",
     "waits",

@@ -31,7 +31,7 @@ it.each([
   ["active", "healthy", "2026-11-13", "certificate ends", "warn"],
   ["active", "healthy", "2026-12-02", "healthy", "good"],
   ["active", "failing", "2026-11-13", "failing", "bad"],
-  ["testing", "healthy", "2026-11-13", "testing", "warn"],
+  ["testing", "healthy", "2026-11-13", "testing", "off"],
 ])(
   "a SAML provider that is %s and %s, its last certificate until %s, is shown as %s",
   (status, health, day, ...shown) => {

@@ -31,7 +31,7 @@ type WatchedProvider = Watched & Parameters<typeof lastCertificateEnd>[0];
  */
 export function providerHealth(provider: WatchedProvider, now: Date): Shown {
   const { status, health } = provider;
-  if (status !== "active") return { word: status, tone: status === "testing" ? "warn" : "off" };
+  if (status !== "active") return { word: status, tone: "off" };
   const shown: Shown = health ? shownHealth({ status, health }) : { word: "active", tone: "good" };
   return shown.tone === "good" && endsSoon(provider, now) ? { word: "certificate ends", tone: "warn" } : shown;
 }

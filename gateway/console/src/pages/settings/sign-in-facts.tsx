@@ -1,9 +1,10 @@
 import { Link } from "@tanstack/react-router";
 import { useGet } from "../../api/queries.ts";
 import { policyPath } from "../../operations/require-factor.ts";
-import { Facts, Section } from "../../parts/facts.tsx";
+import { Facts, Lines, Section } from "../../parts/facts.tsx";
 import { to } from "../../parts/links.ts";
 import { useWhyNot } from "../../parts/me.tsx";
+import { Status } from "../../parts/status.tsx";
 
 /** What counts for an organization's sign-ins besides its providers: its domains, and its policy. */
 export function SignInFacts({ orgId }: { orgId: string }) {
@@ -12,9 +13,7 @@ export function SignInFacts({ orgId }: { orgId: string }) {
   const policy = useGet(policyPath, { params: { path: { id: orgId } } }, { enabled: mayReadPolicy });
   const domains = useGet("/api/v1/sso/domains", { params: { query: { orgId } } }, { enabled: mayReadDomains });
   const required = policy.data?.effective.requireSecondFactor;
-  const claimed = domains.data?.data.map(({ domain, verifiedAt }) =>
-    verifiedAt === null ? `${domain}, not verified` : domain,
-  );
+  const claimed = domains.data?.data;
   return (
     <Section title="What else counts for sign-ins">
       <Facts
@@ -22,9 +21,15 @@ export function SignInFacts({ orgId }: { orgId: string }) {
           [
             "Domains",
             claimed === undefined ? null : (
-              <Link key="domains" {...to("/settings/domains", { orgId })}>
-                {claimed.join("; ") || "none claimed"}
-              </Link>
+              <Lines key="domains">
+                {claimed.length === 0 ? <Link {...to("/settings/domains", { orgId })}>none claimed</Link> : null}
+                {claimed.map(({ id, domain, verifiedAt }) => (
+                  <span key={id}>
+                    <Link {...to("/settings/domains", { orgId })}>{domain}</Link>{" "}
+                    {verifiedAt === null ? <Status of="not verified" tone="warn" /> : null}
+                  </span>
+                ))}
+              </Lines>
             ),
           ],
           [
