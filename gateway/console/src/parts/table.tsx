@@ -34,8 +34,6 @@ export type Column<Row> = {
    * holds of all rows, unless the user chose the columns.
    */
   isUsual?(row: Row): boolean;
-  /** What it says in this row: the same in several rows leaves it out, unless the user chose the columns. */
-  said?(row: Row): string;
   /** Aligned at the end of the cell: numbers and times. */
   isEnd?: true;
   /** What it is in the card that a row becomes on a phone; without it, a fact where it is minor, else plain. */

@@ -23,14 +23,3 @@ it("a list shows a column that users chose, whatever it says", () => {
 it("a list has a column of causes while one of its rows has a cause", () => {
   expect(shown([row("active"), row("active", "It answers 500.")])).toEqual(["name", "why"]);
 });
-
-it("a list leaves a column out while it says one thing in several rows, whatever that is", () => {
-  const zone = [{ id: "zone", cell: ({ status }: Row) => status, said: ({ status }: Row) => status }];
-  const ids = (...statuses: string[]) =>
-    tellingColumns<Row, (typeof zone)[number]>(
-      zone,
-      statuses.map((each) => row(each)),
-      false,
-    ).map(({ id }) => id);
-  expect([ids("Berlin", "Berlin"), ids("Berlin", "Paris"), ids("Berlin")]).toEqual([[], ["zone"], ["zone"]]);
-});

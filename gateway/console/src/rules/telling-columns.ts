@@ -1,4 +1,4 @@
-type Column<Row> = { as?: string; cell(row: Row): unknown; isUsual?(row: Row): boolean; said?(row: Row): string };
+type Column<Row> = { as?: string; cell(row: Row): unknown; isUsual?(row: Row): boolean };
 
 /**
  * The columns that say something of these rows: without those of causes and next steps while no row has one, and,
@@ -15,7 +15,6 @@ export const tellingColumns = <Row, C extends Column<Row>>(
       : isChosen || !saysTheSame(column, rows),
   );
 
-function saysTheSame<Row>({ isUsual, said }: Column<Row>, rows: readonly Row[]): boolean {
-  if (said && rows.length > 1) return new Set(rows.map((row) => said(row))).size === 1;
+function saysTheSame<Row>({ isUsual }: Column<Row>, rows: readonly Row[]): boolean {
   return isUsual !== undefined && rows.length > 0 && rows.every((row) => isUsual(row));
 }

@@ -69,6 +69,8 @@ export function Organizations() {
           title: "Created",
           width: "9rem",
           as: "none",
+          // A fact of the organization's page.
+          isUsual: () => true,
           cell: ({ createdAt }) => <Time at={createdAt} />,
         },
         ...(maySeeDevices ? [ownerStep(itself)] : []),

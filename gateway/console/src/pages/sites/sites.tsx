@@ -47,7 +47,8 @@ export function Sites() {
           title: "Time zone",
           width: "10rem",
           as: "note",
-          said: ({ timezone }) => timezone,
+          // A fact of the site's page.
+          isUsual: () => true,
           cell: ({ timezone }) => timezone,
         },
         {
@@ -64,7 +65,6 @@ export function Sites() {
           title: "Created",
           width: "9rem",
           as: "fact",
-          // A fact of the site's page.
           isUsual: () => true,
           cell: ({ createdAt }) => <Time at={createdAt} />,
         },
