@@ -7,6 +7,7 @@ import { userOperations } from "../../operations/users.tsx";
 import { asOptions } from "../../parts/filter-bar.tsx";
 import { toRecord } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
+import { Address } from "../../parts/long-text.tsx";
 import { useMe, useWhyNot } from "../../parts/me.tsx";
 import { stateColumn } from "../../parts/state-column.tsx";
 import { EmptyState } from "../../parts/states.tsx";
@@ -60,7 +61,9 @@ export function Users() {
           cell: ({ id, name, email }) => (
             <>
               <Link {...toRecord("/people/$id", { id }, { orgId })}>{name}</Link>
-              <small>{email}</small>
+              <small data-tip={email}>
+                <Address of={email} />
+              </small>
             </>
           ),
         },

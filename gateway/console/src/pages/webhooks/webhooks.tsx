@@ -105,7 +105,9 @@ const columns = (me: Me, orgId: string | undefined, isEverywhere: boolean): Colu
     width: "5rem",
     isMinor: true,
     isEnd: true,
-    cell: ({ failureCount }) => failureCount.toLocaleString(),
+    cell: (webhook) => (
+      <span className={isFailing(webhook) ? "bad" : undefined}>{webhook.failureCount.toLocaleString()}</span>
+    ),
   },
   {
     id: "last",
