@@ -56,6 +56,8 @@ type ListPageProps<P extends ListPath> = {
   toneOf?(row: ItemOf<P>): Tone;
   /** The heading under which a row stands with its neighbours, in this order of the API; null for none. */
   groupOf?(row: ItemOf<P>, sort: string | undefined): string | null;
+  /** The heading whose rows say nothing yet: they come last, and are shown on request. */
+  quietGroup?: string;
   /** What the rows are, after their number; without it, the title. */
   noun?: string;
   /** Between the filters and the rows: its parts with their numbers, or what it is about. */
@@ -192,20 +194,21 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
 type Ranking<Row> = {
   toneOf?(row: Row): Tone;
   groupOf?(row: Row, sort: string | undefined): string | null;
+  quietGroup?: string;
 };
 
 /** A whole list's rows with the failing ones first, and their headings; those by how rows are need that order. */
 function useOrdered<Row>(
   list: { rows: readonly Row[]; hasMore: boolean },
   sort: string | undefined,
-  { toneOf, groupOf }: Ranking<Row>,
+  { toneOf, groupOf, quietGroup }: Ranking<Row>,
 ) {
   const isWhole = !list.hasMore && !sort;
   const rows = useWorstFirst(list.rows, keyOf, isWhole ? toneOf : undefined);
   const isGrouped = isWhole || !toneOf;
   const grouped = useMemo(
-    () => (isGrouped && groupOf ? { groupOf: (row: Row) => groupOf(row, sort) } : {}),
-    [isGrouped, groupOf, sort],
+    () => (isGrouped && groupOf ? { groupOf: (row: Row) => groupOf(row, sort), quietGroup } : {}),
+    [isGrouped, groupOf, quietGroup, sort],
   );
   return { rows, grouped };
 }

@@ -1,5 +1,5 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { ChevronDown, ChevronsUpDown, ChevronUp } from "lucide-react";
+import { ChevronDown, ChevronRight, ChevronsUpDown, ChevronUp } from "lucide-react";
 import {
   type CSSProperties,
   type KeyboardEvent,
@@ -10,11 +10,13 @@ import {
   useEffect,
   useMemo,
   useRef,
+  useState,
   useSyncExternalStore,
 } from "react";
 import { type ColumnWidths, leastWidth, narrowest, widest, widthWithin } from "../rules/column-choice.ts";
 import { toggled } from "../rules/selection.ts";
 import { nextSort, sortedBy } from "../rules/sort.ts";
+import { linesOf, type TableLine } from "../rules/table-lines.ts";
 import { useShortcut } from "./shortcuts.ts";
 import styles from "./table.module.css";
 import { chosenDensity } from "./theme.ts";
@@ -63,6 +65,8 @@ type TableProps<Row> = {
   keyOf(row: Row): string;
   /** The heading under which a row stands with its neighbours; null for none. */
   groupOf?(row: Row): string | null;
+  /** The heading whose rows come last, and are shown on request. */
+  quietGroup?: string | undefined;
   /** Of all rows there are; null when that is not known. */
   total: number | null;
   hasMore: boolean;
@@ -123,7 +127,6 @@ export function Table<Row>(props: TableProps<Row>) {
     columns,
     rows,
     keyOf,
-    groupOf,
     total,
     hasMore,
     isLoadingMore,
@@ -134,7 +137,7 @@ export function Table<Row>(props: TableProps<Row>) {
     sizing,
   } = props;
   const scroller = useRef<HTMLElement>(null);
-  const lines = useMemo(() => linesOf(rows, keyOf, groupOf), [rows, keyOf, groupOf]);
+  const { lines, fold } = useLines(props);
   const { virtual, isCard } = useVirtualRows(lines, scroller);
   const items = virtual.getVirtualItems();
   const last = items.at(-1)?.index ?? 0;
@@ -176,9 +179,10 @@ export function Table<Row>(props: TableProps<Row>) {
         <tbody>
           {above > 0 ? <Space height={above} columns={width} /> : null}
           {items.map(({ index: line }) => {
-            const { heading, at, key: lineKey } = lines[line] as TableLine;
+            const { heading, folded, at, key: lineKey } = lines[line] as TableLine;
             if (heading !== null) {
-              return <Heading key={lineKey} line={line} title={heading} columns={width} virtual={virtual} />;
+              const title = folded === null ? heading : <FoldedTitle title={heading} count={folded} {...fold} />;
+              return <Heading key={lineKey} line={line} title={title} columns={width} virtual={virtual} />;
             }
             const row = rows[at] as Row;
             const key = keyOf(row);
@@ -222,22 +226,14 @@ function useToggle<Row>(rows: readonly Row[], keyOf: (row: Row) => string, selec
   return useCallback((key: string, isRange = false) => latest.current(key, isRange), []);
 }
 
-/** What stands below one another: a row by its index, or a heading above the row of that index. */
-type TableLine = { key: string; heading: string | null; at: number };
-
-function linesOf<Row>(
-  rows: readonly Row[],
-  keyOf: (row: Row) => string,
-  groupOf: ((row: Row) => string | null) | undefined,
-): TableLine[] {
-  let shown: string | null = null;
-  return rows.flatMap((row, at): TableLine[] => {
-    const group = groupOf?.(row) ?? null;
-    const isNew = group !== null && group !== shown;
-    shown = group;
-    const line = { key: keyOf(row), heading: null, at };
-    return isNew ? [{ key: `above ${line.key}`, heading: group, at }, line] : [line];
-  });
+/** The lines of the rows, and whether those of the quiet group are shown. */
+function useLines<Row>({ rows, keyOf, groupOf, quietGroup }: TableProps<Row>) {
+  const [isOpen, open] = useState(false);
+  const lines = useMemo(
+    () => linesOf(rows, keyOf, groupOf, quietGroup ? { group: quietGroup, isOpen } : undefined),
+    [rows, keyOf, groupOf, quietGroup, isOpen],
+  );
+  return { lines, fold: { isOpen, open } };
 }
 
 /** The lines that are in the DOM: those in sight, and some around them. */
@@ -464,9 +460,21 @@ const Line = memo(({ id, index, line, row, columns, isChosen, toggle, measure }:
   </tr>
 ));
 
+type FoldedTitleProps = { title: string; count: number; isOpen: boolean; open(isOpen: boolean): void };
+
+/** The heading of rows that are shown on request, with their number. */
+function FoldedTitle({ title, count, isOpen, open }: FoldedTitleProps) {
+  const Chevron = isOpen ? ChevronDown : ChevronRight;
+  return (
+    <button type="button" className={styles.fold} aria-expanded={isOpen} onClick={() => open(!isOpen)}>
+      <Chevron size={15} aria-hidden /> {title} <span className="soft number">{count.toLocaleString()}</span>
+    </button>
+  );
+}
+
 type HeadingProps = {
   line: number;
-  title: string;
+  title: ReactNode;
   columns: number;
   virtual: ReturnType<typeof useVirtualRows>["virtual"];
 };

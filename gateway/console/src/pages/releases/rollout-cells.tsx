@@ -25,8 +25,14 @@ export const Track = ({ parts, of }: { parts: readonly (readonly [Tone, number])
   </small>
 );
 
+type UpdatesProps = {
+  of: Counts;
+  /** Beside the failures of the part that halted: these are all. */
+  isOfAll?: boolean | undefined;
+};
+
 /** How many devices of those that were offered a version run it, how many failed, and how many install it now. */
-export function Updates({ of }: { of: Counts }) {
+export function Updates({ of, isOfAll = false }: UpdatesProps) {
   const offered = offeredBy(of);
   if (offered === 0) return <span className="faint">none yet</span>;
   const parts = [
@@ -36,9 +42,9 @@ export function Updates({ of }: { of: Counts }) {
   ] as const;
   return (
     <>
-      <span className="number">
+      <span className={styles.words}>
         {of.succeeded.toLocaleString()} of {offered.toLocaleString()} updated
-        {of.failed > 0 ? `, ${of.failed.toLocaleString()} failed` : null}
+        {of.failed > 0 ? `, ${of.failed.toLocaleString()} failed${isOfAll ? " in all" : ""}` : null}
       </span>
       <Track parts={parts} of={offered} />
     </>

@@ -43,9 +43,13 @@ function rankOf(rollout: Rollout): Tone {
   return rollout.kind === "guard" ? "off" : tone === "off" ? "good" : tone;
 }
 
+/** The heading of guards that had nothing to do. */
+const unused = "Guards of versions that nobody updates to yet";
+
 /** The heading of a part of the list. */
 function partOf(rollout: Rollout): string {
   const rank = rankOf(rollout);
+  if (rank === "off" && rollout.state === "running" && offeredBy(rollout) === 0) return unused;
   if (rank === "bad" || rank === "warn") return "Needs a look";
   return rank === "off"
     ? "Guards: each watches all updates to its version, and halts them when too many fail"
@@ -56,7 +60,8 @@ function partOf(rollout: Rollout): string {
 function noteOf(rollout: Rollout) {
   const cause = isBad(rollout) ? causeOf(rollout) : null;
   if (cause) return <Cause of={cause} />;
-  if (rollout.kind === "guard" && offeredBy(rollout) === 0) return "No update to it yet";
+  // One without updates has its own heading.
+  if (rollout.kind === "guard" && offeredBy(rollout) === 0) return null;
   return inFlightWords(rollout);
 }
 
@@ -99,7 +104,7 @@ export function Rollouts() {
           width: "15rem",
           isMinor: true,
           hasNote: true,
-          cell: (rollout) => <Updates of={rollout} />,
+          cell: (rollout) => <Updates of={rollout} isOfAll={rollout.haltedParts.length > 0} />,
         },
         {
           id: "made",
@@ -113,6 +118,7 @@ export function Rollouts() {
       isShort
       toneOf={rankOf}
       groupOf={partOf}
+      quietGroup={unused}
       empty={
         <EmptyState title="No rollout yet.">
           <p>One guards each promoted release; a staged one offers a version to a part of the devices first.</p>
