@@ -140,19 +140,23 @@ const releaseColumns = (me: Me, rollouts: readonly Rollout[]): Column<Release>[]
   {
     id: "done",
     title: "Updates",
-    width: "14rem",
+    width: "15.5rem",
     isMinor: true,
     hasNote: true,
     isUsual: ({ rollout }) => offeredBy(rollout) === 0,
-    cell: ({ rollout }) => <Updates of={rollout} />,
+    cell: (release) => (
+      <Updates of={release.rollout} isOfAll={(rolloutOf(release, rollouts)?.haltedParts.length ?? 0) > 0} />
+    ),
   },
   {
     id: "runs",
     title: "Devices",
-    width: "10rem",
+    width: "9rem",
     isMinor: true,
     hasNote: true,
-    cell: (release) => (release.component === "agent" ? <RunsOn version={release.version} /> : null),
+    // The API counts devices by the version of their agent alone.
+    cell: ({ component, version }) =>
+      component === "agent" ? <RunsOn version={version} /> : <span className="faint">not counted</span>,
   },
   {
     id: "signed",
