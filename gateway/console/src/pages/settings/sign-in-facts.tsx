@@ -42,6 +42,7 @@ export function SignInFacts({ orgId }: { orgId: string }) {
           ],
         ]}
         isBrief
+        isWide
       />
     </Section>
   );
