@@ -61,7 +61,7 @@ type ListPageProps<P extends ListPath> = {
   /** What the rows are, after their number; without it, the title. */
   noun?: string;
   /** Between the filters and the rows: its parts with their numbers, or what it is about. */
-  segments?: ReactNode;
+  segments?: ReactNode | ((areRowsRead: boolean) => ReactNode);
   /** What of all rows needs a look, above the filters. */
   notice?: ReactNode;
   /** Below the rows: what else counts for them. */
@@ -149,7 +149,7 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
           {hasTimeRange ? <TimeRange /> : null}
           {props.controls}
         </FilterBar>
-        {segments}
+        {typeof segments === "function" ? segments(list.readCount !== null) : segments}
       </div>
       {areColumnsOpen ? (
         <ColumnsDialog

@@ -1,4 +1,5 @@
 import { expect } from "@jest/globals";
+import { until } from "@muster/testing";
 import { agentMaker } from "../../support/agent-maker.ts";
 import { enroller } from "../../support/enroller.ts";
 import { tenantWithAdmins } from "../../support/tenant-with-admins.ts";
@@ -36,6 +37,23 @@ inChromium("views of lists in the console", (visit) => {
     await page.waitForURL((url) => url.searchParams.get("search") === "web");
     expect(new URL(page.url()).searchParams.get("status")).toBe("offline,quarantined");
     await visitor.gone(page.getByRole("link", { name: "db-01" }));
+  });
+
+  visit("rows of a fleet are read before its parts are counted", async (visitor) => {
+    const { cluster, page } = visitor;
+    const { orgId, admin } = await tenantWithAdmins(cluster);
+    const enroll = await enroller(cluster);
+    await enroll(orgId, { hostname: "web-01" });
+    await visitor.signIn(admin, "/profile", admin.recoveryCodes[0]);
+    const order: string[] = [];
+    const isOfDevices = (url: string) => new URL(url).pathname === "/api/v1/devices";
+    const isCount = (url: string) => isOfDevices(url) && new URL(url).searchParams.has("updateState");
+    page.on("request", (request) => isCount(request.url()) && order.push("count"));
+    page.on("response", (reply) => isOfDevices(reply.url()) && !isCount(reply.url()) && order.push("rows"));
+    await page.goto(`${visitor.base}/devices`);
+    await page.getByRole("link", { name: "web-01" }).waitFor();
+    await until("the counts", () => order.includes("count"));
+    expect(order[0]).toBe("rows");
   });
 
   visit("a form says why it was not sent, keeps its input, and is sent once the API answers", async (visitor) => {

@@ -1,6 +1,7 @@
 import { useGet } from "../../api/queries.ts";
 import bar from "../../parts/filter-bar.module.css";
 import type { Choice } from "../../parts/filter-bar.tsx";
+import { useMe } from "../../parts/me.tsx";
 import { Segments } from "../../parts/segments.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 import { chosenSegment, fleetSegments } from "../../rules/fleet-segments.ts";
@@ -11,19 +12,24 @@ const everyMs = 120_000;
 type DeviceSegmentsProps = {
   /** Whether filters beside the segments narrow the list: the counts, which are the whole fleet's, would be wrong. */
   isNarrowed: boolean;
+  /** Counts of a large fleet cost more than its first rows, which come first. */
+  areRowsRead: boolean;
   /** Statuses that no segment is. */
   others: Choice["options"];
 };
 
 /** How many devices are in which state; each narrows the list to them and keeps its other filters. */
-export function DeviceSegments({ isNarrowed, others }: DeviceSegmentsProps) {
+export function DeviceSegments({ isNarrowed, areRowsRead, others }: DeviceSegmentsProps) {
+  const me = useMe();
   const [filters, change] = useFilters();
-  const { orgId, siteId, groupId } = filters;
+  const { siteId, groupId } = filters;
+  const orgId = me.orgId ?? filters.orgId;
   const owner = { ...(orgId ? { orgId } : {}), ...(siteId ? { siteId } : {}), ...(groupId ? { groupId } : {}) };
-  const { data } = useGet("/api/v1/devices/summary", { params: { query: owner } }, { everyMs });
+  const counted = { everyMs, enabled: areRowsRead };
+  const { data } = useGet("/api/v1/devices/summary", { params: { query: owner } }, counted);
   const query = { ...owner, status: fleetStatuses.join(","), limit: "1" };
-  const outdated = useGet("/api/v1/devices", { params: { query: { ...query, updateState: "behind" } } }, { everyMs });
-  const failed = useGet("/api/v1/devices", { params: { query: { ...query, updateState: "failed" } } }, { everyMs });
+  const outdated = useGet("/api/v1/devices", { params: { query: { ...query, updateState: "behind" } } }, counted);
+  const failed = useGet("/api/v1/devices", { params: { query: { ...query, updateState: "failed" } } }, counted);
   const segments = fleetSegments(
     {
       byStatus: data?.byStatus ?? [],

@@ -74,7 +74,13 @@ export function Devices() {
       bulk={(devices, clear) => <BulkDevices devices={devices} onDone={clear} />}
       bulkAll={(matching, clear) => <BulkAll matching={matching} onDone={clear} />}
       columns={columns({ me, orgId, change, isEverywhere })}
-      segments={<DeviceSegments isNarrowed={narrowing.some((name) => filters[name])} others={statuses} />}
+      segments={(areRowsRead) => (
+        <DeviceSegments
+          isNarrowed={narrowing.some((name) => filters[name])}
+          areRowsRead={areRowsRead}
+          others={statuses}
+        />
+      )}
       actions={
         <Link {...to("/devices/add", { orgId })} className="button" data-weight="primary">
           <Plus size={15} aria-hidden />
