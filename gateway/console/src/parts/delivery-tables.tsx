@@ -10,22 +10,27 @@ type Attempt = BodyOf<"/api/v1/webhooks/{id}/deliveries/{deliveryId}">["attempts
 
 type DeliveriesProps = { rows: readonly Row[]; linkOf(row: Row): ReactNode; timeOf(time: string): ReactNode };
 
-/** Deliveries, each leading to its own page. */
-export const DeliveriesTable = ({ rows, linkOf, timeOf }: DeliveriesProps) => (
-  <PlainTable columns={["Event", "Status", "Answer", "Attempts", "Time"]}>
-    {rows.map((row) => (
-      <tr key={row.id}>
-        <th scope="row">{linkOf(row)}</th>
-        <td>
-          <Status of={row.status} />
-        </td>
-        <td>{row.responseStatus ?? row.errorMessage ?? ""}</td>
-        <td>{row.attempt}</td>
-        <td>{timeOf(row.createdAt)}</td>
-      </tr>
-    ))}
-  </PlainTable>
-);
+const answerOf = ({ responseStatus, errorMessage }: Row) => responseStatus ?? errorMessage ?? "";
+
+/** Deliveries, each leading to its own page; without a column of answers while none of them has one. */
+export function DeliveriesTable({ rows, linkOf, timeOf }: DeliveriesProps) {
+  const hasAnswers = rows.some((row) => answerOf(row) !== "");
+  return (
+    <PlainTable columns={["Event", "Status", ...(hasAnswers ? ["Answer"] : []), "Attempts", "Time"]}>
+      {rows.map((row) => (
+        <tr key={row.id}>
+          <th scope="row">{linkOf(row)}</th>
+          <td>
+            <Status of={row.status} />
+          </td>
+          {hasAnswers ? <td>{answerOf(row)}</td> : null}
+          <td>{row.attempt}</td>
+          <td>{timeOf(row.createdAt)}</td>
+        </tr>
+      ))}
+    </PlainTable>
+  );
+}
 
 type AttemptsProps = { attempts: readonly Attempt[]; timeOf(time: string): ReactNode };
 

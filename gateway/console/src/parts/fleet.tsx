@@ -9,12 +9,15 @@ import { to } from "./links.ts";
 
 const shown = [
   ["online", "Online", "good", "connected now"],
-  ["offline", "Offline", "off", "missed their heartbeats"],
+  ["offline", "Offline", "off", "not connected now"],
   ["updating", "Updating", "run", "install a version"],
   ["quarantined", "To approve", "warn", "wait for a decision"],
 ] as const;
 
-/** How many devices are in which state, each a link to them, in the colour that the state has in every list. */
+/**
+ * How many devices are in which state, each a link to them, in the colour that the state has in every list: in an outage
+ * offline has that of the outage.
+ */
 export function Fleet({
   orgId,
   siteId,
@@ -33,14 +36,16 @@ export function Fleet({
   const all = shown.reduce((sum, [status]) => sum + (of(status)?.count ?? 0), 0);
   const count = (status: string) => of(status)?.count ?? 0;
   const outage = connectedOf({ online: count("online"), offline: count("offline"), updating: count("updating") }).tone;
+  const toneOf = ([status, , tone]: (typeof shown)[number]) => (status === "offline" && outage ? outage : tone);
   const share = (count: number) => `${((count / all) * 100).toLocaleString("en", { maximumFractionDigits: 1 })} %`;
   return (
     <Section title={title} action={<Link {...to("/devices", { orgId, siteId })}>All devices</Link>}>
       <ul className={styles.counts}>
-        {shown.map(([status, name, tone, what]) => {
+        {shown.map((each) => {
+          const [status, name, , what] = each;
           const { count = 0, isEstimate = false } = of(status) ?? {};
           return (
-            <li key={status} data-tone={tone}>
+            <li key={status} data-tone={toneOf(each)}>
               <Link {...to("/devices", { status, orgId, siteId })}>
                 <span>{name}</span>
                 <b className={`number ${status === "offline" && outage ? outage : ""}`}>
@@ -56,8 +61,8 @@ export function Fleet({
         <div className={styles.share} aria-hidden>
           {shown
             .filter(([status]) => count(status) > 0)
-            .map(([status, , tone]) => (
-              <i key={status} data-tone={tone} style={{ "--share": count(status) } as CSSProperties} />
+            .map((each) => (
+              <i key={each[0]} data-tone={toneOf(each)} style={{ "--share": count(each[0]) } as CSSProperties} />
             ))}
         </div>
       ) : null}

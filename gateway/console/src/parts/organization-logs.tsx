@@ -1,4 +1,5 @@
 import { useGet } from "../api/queries.ts";
+import { bytesWords } from "../rules/bytes-words.ts";
 import { counted } from "../rules/counted.ts";
 import { Facts, Section } from "./facts.tsx";
 import { FailureState, Loading } from "./states.tsx";
@@ -16,7 +17,7 @@ export function OrganizationLogs({ id }: { id: string }) {
       <Facts
         of={[
           ["Rows today", ofQuota(today.rows, effective.rowsPerDay)],
-          ["Bytes today", ofQuota(today.bytes, effective.bytesPerDay)],
+          ["Size today", ofQuota(today.bytes, effective.bytesPerDay, bytesWords)],
           ["Refused today", refusedText(today.refusedRequests)],
           ["Agents' logs", `kept ${effective.agentLogDays.toLocaleString()} days`],
           ["Event logs", `kept ${effective.eventLogDays.toLocaleString()} days`],
@@ -27,8 +28,8 @@ export function OrganizationLogs({ id }: { id: string }) {
   );
 }
 
-const ofQuota = (count: number, most: number | null) =>
-  `${count.toLocaleString()} of ${most === null ? "any number" : `${most.toLocaleString()} a day`}`;
+const ofQuota = (count: number, most: number | null, words = (all: number) => all.toLocaleString()) =>
+  `${words(count)} of ${most === null ? "any number" : `${words(most)} a day`}`;
 
 const refusedText = (count: number) =>
   count === 0 ? "none" : `${counted(count, "requests")}: agents keep their rows and try again`;

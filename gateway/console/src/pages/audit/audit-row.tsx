@@ -21,6 +21,7 @@ import { claimedActorIn } from "../../rules/claimed-actor.ts";
 import { curlOf } from "../../rules/curl.ts";
 import { reasonSentence } from "../../rules/reason-sentences.ts";
 import { namedTypes, recordedFacts, rowSentence } from "../../rules/row-sentence.ts";
+import styles from "./audit.module.css";
 import { Verification } from "./verification.tsx";
 
 type Entry = BodyOf<"/api/v1/audit-logs/logs/{id}">;
@@ -62,19 +63,21 @@ function Sheet({ of: data }: { of: Entry }) {
   return (
     <Section title={title}>
       {changes.length > 0 ? (
-        <PlainTable columns={isNew ? ["Field", "Value"] : ["Field", "Before", "After"]}>
-          {changes.map((change) => (
-            <tr key={change.field}>
-              <th scope="row">{change.field}</th>
-              {isNew ? null : (
-                <td className={plain.message}>
-                  <del>{textOf(change.before)}</del>
-                </td>
-              )}
-              <td className={plain.message}>{isNew ? textOf(change.after) : <ins>{textOf(change.after)}</ins>}</td>
-            </tr>
-          ))}
-        </PlainTable>
+        <div className={styles.changes}>
+          <PlainTable columns={isNew ? ["Field", "Value"] : ["Field", "Before", "After"]}>
+            {changes.map((change) => (
+              <tr key={change.field}>
+                <th scope="row">{change.field}</th>
+                {isNew ? null : (
+                  <td className={plain.message}>
+                    <del>{textOf(change.before)}</del>
+                  </td>
+                )}
+                <td className={plain.message}>{isNew ? textOf(change.after) : <ins>{textOf(change.after)}</ins>}</td>
+              </tr>
+            ))}
+          </PlainTable>
+        </div>
       ) : null}
       {facts.length > 0 ? (
         <Part>
@@ -94,22 +97,25 @@ function Sheet({ of: data }: { of: Entry }) {
 const textOf = (value: unknown) =>
   value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value);
 
-/** Who did it, from where, and what the API calls it. */
+/** Who did it, from where, and what the API calls it: what the line below the title does not say. */
 function WhoAndWhere({ of: data }: { of: Entry }) {
   const claimedActor = claimedActorIn(data.details);
+  const { who, name } = rowSentence(data);
+  const actor = data.user.email ?? data.user.name ?? data.actorType;
   return (
     <Facts
       of={[
-        ["Actor", data.user.email ?? data.user.name ?? data.actorType],
-        ["Kind of actor", data.actorType],
+        ["Actor", who === actor ? null : actor],
+        ["Kind of actor", data.actorType === "user" || who === data.actorType ? null : data.actorType],
         ...(claimedActor === null ? [] : ([["Claimed actor", claimedActor]] as const)),
-        ["Address", data.ipAddress],
         ["Client", data.userAgent],
         [
           "Resource",
-          <span key="resource">
-            {words(data.resource.type)} {data.resource.name ?? nameOf(data) ?? data.resource.id}
-          </span>,
+          name === null && nameOf(data) === null ? (
+            <span key="resource">
+              {words(data.resource.type)} {data.resource.id}
+            </span>
+          ) : null,
         ],
         ["Action", <code key="action">{data.action}</code>],
         ["Category", data.category],

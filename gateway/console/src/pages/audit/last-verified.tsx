@@ -1,4 +1,5 @@
 import { isProblem } from "@muster/client";
+import type { ReactNode } from "react";
 import { useGet } from "../../api/queries.ts";
 import { FailureState, Loading } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
@@ -12,13 +13,15 @@ export function SealState({ orgId }: { orgId: string }) {
   const { data } = useGet("/api/v1/audit-logs/verify", newest(orgId));
   if (!data) return null;
   const last = data.data[0];
-  if (!last?.finishedAt) return <Status of="not verified" tone="off" />;
+  if (!last?.finishedAt) return <Status of="not verified" tone="warn" />;
   const isSound = !last.verdicts.some(isProblem);
   return <Status of={isSound ? "verified" : "not as sealed"} tone={isSound ? "good" : "bad"} />;
 }
 
-/** What the newest finished verification of an organization's chain found; nothing is started by looking. */
-export function LastVerified({ orgId }: { orgId: string }) {
+type LastVerifiedProps = { orgId: string; children?: ReactNode };
+
+/** What the newest finished verification of an organization's chain found, else what `children` say is to be done. */
+export function LastVerified({ orgId, children }: LastVerifiedProps) {
   const { data, error, refetch } = useGet("/api/v1/audit-logs/verify", newest(orgId));
   const last = data?.data[0];
   if (error) return <FailureState failure={error.failure} onRetry={() => void refetch()} />;
@@ -26,7 +29,7 @@ export function LastVerified({ orgId }: { orgId: string }) {
   if (!last?.finishedAt) {
     return (
       <p>
-        <SealState orgId={orgId} /> This chain was not verified in the last 30 days.
+        <SealState orgId={orgId} /> This chain was not verified in the last 30 days.{children}
       </p>
     );
   }

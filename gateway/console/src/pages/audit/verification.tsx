@@ -34,7 +34,12 @@ export function Verification({ orgId, seq }: { orgId: string; seq: number }) {
   const isRunning = data?.status === "queued" || data?.status === "running";
   return (
     <>
-      {id === null ? <LastVerified orgId={orgId} /> : null}
+      {id === null ? (
+        <LastVerified orgId={orgId}>
+          {" "}
+          Press “Verify from this row on” to see whether its rows are as they were sealed.
+        </LastVerified>
+      ) : null}
       {failure ? <FailureState failure={failure} /> : null}
       <p role="status">
         {data === undefined

@@ -92,8 +92,10 @@ function DeviceLine({ of: { orgId, siteId, os, arch, lastSeenAt, labels } }: { o
           <>
             , <SiteLink id={siteId} />
           </>
-        ) : null}{" "}
-        · {systemName(os)}, {arch} · last heartbeat <Time at={lastSeenAt} />
+        ) : null}
+        {"\u00a0· "}
+        {systemName(os)}, {arch}
+        {"\u00a0· "}last heartbeat <Time at={lastSeenAt} />
       </span>
       <LabelList of={labels} />
     </>

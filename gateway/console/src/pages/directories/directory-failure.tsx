@@ -23,7 +23,7 @@ export function DirectoryFailure({ of: directory }: { of: BodyOf<"/api/v1/direct
       title={health ? <Sentence of={health.reason} /> : "Its requests are refused."}
       action={
         hasToken ? (
-          newest && <CopyButton what="for its administrator" text={() => textOf(newest, scimUrl)} />
+          newest && <CopyButton what="the refusal and its remedy" text={() => textOf(newest, scimUrl)} />
         ) : rotate ? (
           <OneButton of={directory} operation={rotate} />
         ) : null

@@ -19,6 +19,16 @@ const answers = [
   { key: "false", title: "Accepted", tone: "good", count: null },
 ] as const;
 
+/** The codes of an answer, as SCIM has them. */
+const codesOf = ({ answer, scimType }: Request) => [answer, scimType].filter(Boolean).join(" ");
+
+/** Why a request was refused, and the codes for who looks for them. */
+const Why = ({ of: request }: { of: Request }) => (
+  <>
+    {request.detail} <small className="soft">{codesOf(request)}</small>
+  </>
+);
+
 type DirectoryRequestsProps = { id: string; refused: string; onRefused(refused: string): void };
 
 /** What a directory asked and how it was answered, newest first; `refused` is the API's filter. */
@@ -45,11 +55,8 @@ export function DirectoryRequests({ id, refused, onRefused }: DirectoryRequestsP
                 {count > 1 ? <span className="soft"> {count.toLocaleString()} ×</span> : null}
                 {row.filter ? <div className="soft">{row.filter}</div> : null}
               </th>
-              <td>{row.detail}</td>
-              <td>
-                {row.answer}
-                {row.scimType ? <div className="soft">{row.scimType}</div> : null}
-              </td>
+              <td>{row.detail === null ? null : <Why of={row} />}</td>
+              <td>{row.detail === null ? codesOf(row) : "refused"}</td>
               <td>
                 <Instant at={row.at} />
               </td>

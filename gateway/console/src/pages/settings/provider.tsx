@@ -14,6 +14,7 @@ import { useRecordId } from "../../parts/use-filters.ts";
 import { certificateDays } from "../../rules/ending.ts";
 import { endsSoon } from "../../rules/health.ts";
 import { Attempts } from "./attempts.tsx";
+import { BeforeActive } from "./before-active.tsx";
 import { ProviderNeeds } from "./provider-needs.tsx";
 import { ProviderStatus } from "./provider-status.tsx";
 
@@ -45,6 +46,7 @@ export function ProviderPage() {
       <Sides
         main={
           <>
+            {data.status === "testing" ? <BeforeActive of={data} /> : null}
             {areCertificatesFirst ? <Certificates data={data} /> : null}
             <SignInRules data={data} when={when} />
             <Attempts id={id} />
@@ -67,7 +69,10 @@ const SignInRules = ({ data, when }: { data: Provider; when: string | null }) =>
   <Section title="How people sign in">
     <Facts
       of={[
-        ["Sign-ins", data.health ? <Sentence key="health" of={data.health.reason} /> : null],
+        [
+          "Sign-ins",
+          data.health && data.status === "active" ? <Sentence key="health" of={data.health.reason} /> : null,
+        ],
         ["E-mail domains", data.allowedDomains || "all"],
         [
           "New people",

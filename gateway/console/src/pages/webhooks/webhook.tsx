@@ -32,7 +32,7 @@ export function WebhookPage() {
   const id = useRecordId("/webhooks/$id");
   const webhook = useGet("/api/v1/webhooks/{id}", { params: { path: { id } } }, { everyMs: 5_000 });
   const mayReadDeliveries = useWhyNot("GET /api/v1/webhooks/{id}/deliveries") === null;
-  const [status, setStatus] = useState("");
+  const [chosen, setStatus] = useState<string | null>(null);
   const deliveries = useRef<HTMLSelectElement>(null);
   const showDeliveries = (wanted: string) => {
     setStatus(wanted);
@@ -41,6 +41,8 @@ export function WebhookPage() {
   if (!webhook.data) return <RecordState title="Webhook" of={webhook} />;
   const { data } = webhook;
   const { word, tone } = shownHealth(data);
+  // What failed is what is looked for where it does not go well.
+  const status = chosen ?? (tone === "bad" && data.deliveryStats.failed > 0 ? "failed" : "");
   const facts = (
     <>
       <Endpoint of={data} />
@@ -54,7 +56,8 @@ export function WebhookPage() {
         status={<Status of={word} tone={tone} />}
         sub={
           <span>
-            <NameOf id={data.orgId} /> ·{" "}
+            <NameOf id={data.orgId} />
+            {"\u00a0· "}
             {data.health.lastSuccessAt ? (
               <>
                 last delivery <Time at={data.health.lastSuccessAt} />
@@ -111,7 +114,7 @@ function Sending({ of: { status, health, deliveryStats: stats }, isFailing }: Se
           [
             "Failed",
             <Counted key="bad" count={stats.failed} tone="bad">
-              no attempts left
+              {stats.failed === 1 ? "delivery" : "deliveries"} without an attempt left
             </Counted>,
           ],
           [
