@@ -5,6 +5,8 @@ type PlainTableProps = {
   columns: readonly string[];
   /** Whether a last column holds what can be done with a row. */
   hasActions?: true;
+  /** Whether facts follow: their values stand below its own. */
+  isAboveFacts?: true;
   /** Its rows. */
   children: ReactNode;
 };
@@ -14,9 +16,9 @@ const titlesOf = (columns: readonly string[]) =>
   Object.fromEntries(columns.map((title, at) => [`--title-${at + 1}`, JSON.stringify(title)])) as CSSProperties;
 
 /** A table of few rows, all of them in the page; long lists are a Table. */
-export const PlainTable = ({ columns, hasActions, children }: PlainTableProps) => (
+export const PlainTable = ({ columns, hasActions, isAboveFacts, children }: PlainTableProps) => (
   <div className={styles.scroller}>
-    <table className={styles.table} style={titlesOf(columns)}>
+    <table className={styles.table} data-is-above-facts={isAboveFacts} style={titlesOf(columns)}>
       <thead>
         <tr>
           {columns.map((title) => (

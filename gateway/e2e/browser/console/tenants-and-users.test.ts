@@ -184,6 +184,12 @@ inChromium("the console's pages of tenants and users", (visit) => {
       await page.getByRole("heading", { level: 1, name: /Acme directory/ }).waitFor();
       await page.getByRole("button", { name: "Check connection" }).click();
       await page.getByText(`The provider answers as ${idp.issuer}.`).waitFor();
+      await page.getByRole("button", { name: "More for Acme directory" }).click();
+      await page.getByRole("menuitem", { name: "Set to testing …" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Set to testing" }).click();
+      await page.getByText("1 of 2 left").waitFor();
+      await page.getByText("Link your own account in your profile: that runs every check.").waitFor();
+      await visitor.expectAccessible();
       await inDialog(visitor, { open: "Activate …", send: "Activate" }, async () => undefined);
       await page.getByText("The provider is active.").waitFor();
       await inDialog(visitor, { open: "Change …", send: "Save" }, async (dialog) => {

@@ -21,7 +21,6 @@ import { claimedActorIn } from "../../rules/claimed-actor.ts";
 import { curlOf } from "../../rules/curl.ts";
 import { reasonSentence } from "../../rules/reason-sentences.ts";
 import { namedTypes, recordedFacts, rowSentence } from "../../rules/row-sentence.ts";
-import styles from "./audit.module.css";
 import { Verification } from "./verification.tsx";
 
 type Entry = BodyOf<"/api/v1/audit-logs/logs/{id}">;
@@ -63,21 +62,19 @@ function Sheet({ of: data }: { of: Entry }) {
   return (
     <Section title={title}>
       {changes.length > 0 ? (
-        <div className={styles.changes}>
-          <PlainTable columns={isNew ? ["Field", "Value"] : ["Field", "Before", "After"]}>
-            {changes.map((change) => (
-              <tr key={change.field}>
-                <th scope="row">{change.field}</th>
-                {isNew ? null : (
-                  <td className={plain.message}>
-                    <del>{textOf(change.before)}</del>
-                  </td>
-                )}
-                <td className={plain.message}>{isNew ? textOf(change.after) : <ins>{textOf(change.after)}</ins>}</td>
-              </tr>
-            ))}
-          </PlainTable>
-        </div>
+        <PlainTable columns={isNew ? ["Field", "Value"] : ["Field", "Before", "After"]} isAboveFacts>
+          {changes.map((change) => (
+            <tr key={change.field}>
+              <th scope="row">{change.field}</th>
+              {isNew ? null : (
+                <td className={plain.message}>
+                  <del>{textOf(change.before)}</del>
+                </td>
+              )}
+              <td className={plain.message}>{isNew ? textOf(change.after) : <ins>{textOf(change.after)}</ins>}</td>
+            </tr>
+          ))}
+        </PlainTable>
       ) : null}
       {facts.length > 0 ? (
         <Part>

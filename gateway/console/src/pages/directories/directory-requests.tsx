@@ -24,9 +24,9 @@ const codesOf = ({ answer, scimType }: Request) => [answer, scimType].filter(Boo
 
 /** Why a request was refused, and the codes for who looks for them. */
 const Why = ({ of: request }: { of: Request }) => (
-  <>
+  <span>
     {request.detail} <small className="soft">{codesOf(request)}</small>
-  </>
+  </span>
 );
 
 type DirectoryRequestsProps = { id: string; refused: string; onRefused(refused: string): void };

@@ -38,11 +38,12 @@ export function WebhookPage() {
     setStatus(wanted);
     deliveries.current?.focus();
   };
+  const isFailing = webhook.data !== undefined && shownHealth(webhook.data).tone === "bad";
+  const first = useFirstStatus(id, isFailing && mayReadDeliveries);
   if (!webhook.data) return <RecordState title="Webhook" of={webhook} />;
   const { data } = webhook;
   const { word, tone } = shownHealth(data);
-  // What failed is what is looked for where it does not go well.
-  const status = chosen ?? (tone === "bad" && data.deliveryStats.failed > 0 ? "failed" : "");
+  const status = chosen ?? first;
   const facts = (
     <>
       <Endpoint of={data} />
@@ -94,6 +95,17 @@ export function WebhookPage() {
       <EventExamples subscribed={data.events} />
     </>
   );
+}
+
+/** The status of deliveries that is looked for first: of a failing webhook what failed, of those that are kept. */
+function useFirstStatus(id: string, isFailing: boolean): "failed" | "retrying" | "" {
+  const of = (status: string) =>
+    ({ params: { path: { id }, query: { status, limit: "1", skipCount: "true" } } }) as const;
+  const when = { enabled: isFailing, everyMs: 15_000 };
+  const failed = useGet("/api/v1/webhooks/{id}/deliveries", of("failed"), when);
+  const retrying = useGet("/api/v1/webhooks/{id}/deliveries", of("retrying"), when);
+  if (!isFailing) return "";
+  return failed.data?.data.length ? "failed" : failed.data && retrying.data?.data.length ? "retrying" : "";
 }
 
 /** `isFailing`: the notice above says how many attempts failed in a row. */
