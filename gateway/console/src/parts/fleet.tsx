@@ -15,8 +15,8 @@ const shown = [
 ] as const;
 
 /**
- * How many devices are in which state, each a link to them, in the colour that the state has in every list: in an outage
- * offline has that of the outage.
+ * How many devices are in which state, each a link to them, in the colour that the state has in every list; offline in
+ * that of an outage, where it is one.
  */
 export function Fleet({
   orgId,

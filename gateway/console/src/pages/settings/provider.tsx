@@ -13,8 +13,8 @@ import { Time, useNow } from "../../parts/time.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
 import { certificateDays } from "../../rules/ending.ts";
 import { endsSoon } from "../../rules/health.ts";
+import { ActivationSteps } from "./activation-steps.tsx";
 import { Attempts } from "./attempts.tsx";
-import { BeforeActive } from "./before-active.tsx";
 import { ProviderNeeds } from "./provider-needs.tsx";
 import { ProviderStatus } from "./provider-status.tsx";
 
@@ -46,7 +46,7 @@ export function ProviderPage() {
       <Sides
         main={
           <>
-            {data.status === "testing" ? <BeforeActive of={data} /> : null}
+            {data.status === "testing" ? <ActivationSteps of={data} /> : null}
             {areCertificatesFirst ? <Certificates data={data} /> : null}
             <SignInRules data={data} when={when} />
             <Attempts id={id} />

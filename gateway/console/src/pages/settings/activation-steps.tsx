@@ -3,10 +3,10 @@ import { type BodyOf, useList } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
 import { useNow } from "../../parts/time.tsx";
 import { stepsBeforeActive } from "../../rules/before-active.ts";
-import styles from "./before-active.module.css";
+import styles from "./activation-steps.module.css";
 
 /** What of a provider that is tested is still to be done before it is activated, and what is. */
-export function BeforeActive({ of: provider }: { of: BodyOf<"/api/v1/sso/providers/{id}"> }) {
+export function ActivationSteps({ of: provider }: { of: BodyOf<"/api/v1/sso/providers/{id}"> }) {
   const now = useNow(60_000);
   const params = { path: { id: provider.id } };
   const attempts = useList("/api/v1/sso/providers/{id}/attempts", { params }, { everyMs: 10_000 });
