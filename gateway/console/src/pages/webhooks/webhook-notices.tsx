@@ -13,15 +13,15 @@ import styles from "./webhook.module.css";
 type Webhook = BodyOf<"/api/v1/webhooks/{id}">;
 type WebhookNoticesProps = {
   of: Webhook;
+  /** The status of the deliveries that say why it fails. */
+  wanted: "failed" | "retrying";
   /** Shows its deliveries of this status; null for who may not read them. */
   showDeliveries: ((status: "failed" | "retrying") => void) | null;
 };
 
 /** The one thing of a webhook that is most urgent, and what ends it: that it fails, else its first warning. */
-export function WebhookNotices({ of: webhook, showDeliveries }: WebhookNoticesProps) {
-  const { deliveryStats: stats, warnings } = webhook;
-  const wanted = stats.failed > 0 ? "failed" : "retrying";
-  const [first] = warnings;
+export function WebhookNotices({ of: webhook, wanted, showDeliveries }: WebhookNoticesProps) {
+  const [first] = webhook.warnings;
   if (shownHealth(webhook).tone !== "bad") {
     if (first === undefined) return null;
     const { title, sentence } = warningParts(first);

@@ -70,7 +70,11 @@ export function WebhookPage() {
         }
         actions={<HeadOperations of={data} operations={webhookOperations} name={data.name} />}
       />
-      <WebhookNotices of={data} showDeliveries={mayReadDeliveries ? showDeliveries : null} />
+      <WebhookNotices
+        of={data}
+        wanted={first === "" ? "retrying" : first}
+        showDeliveries={mayReadDeliveries ? showDeliveries : null}
+      />
       <Sides
         first={mayReadDeliveries ? facts : null}
         main={
