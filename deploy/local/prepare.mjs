@@ -50,7 +50,7 @@ export function makeConsole() {
   const folder = join(root, "gateway", "console");
   const dist = join(folder, "dist");
   const stamp = join(modules, ".muster-console");
-  const own = ["index.html", "sign-in.html", "vite.config.ts", "paths.ts", "package.json"];
+  const own = ["index.html", "sign-in.html", "portal.html", "vite.config.ts", "chunks.ts", "paths.ts", "package.json"];
   const generated = join(root, "libs", "client", "src", "generated");
   const wanted = hash([
     ...own.map((name) => join(folder, name)),

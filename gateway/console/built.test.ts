@@ -61,6 +61,14 @@ describe("the built console", () => {
     expect(kilobytes(new Set([...app, ...withImports(script[0] ?? "")]))).toBeLessThan(200);
   });
 
+  it.each(["sign-in.html", "portal.html"])("%s never loads what starts the console, now or later", (entry) => {
+    const loaded = new Set(named(html(entry), ".js"));
+    for (const name of loaded) for (const next of named(readFileSync(join(assets, name), "utf8"), ".js")) loaded.add(next);
+    const [start = ""] = /src="\/assets\/([\w.-]+\.js)"/.exec(html("index.html"))?.slice(1) ?? [];
+    expect(names).toContain(start);
+    expect(loaded.has(start)).toBe(false);
+  });
+
   it("opens the page of devices with at most 20 files of script: a slow network fetches six at a time", () => {
     const script = names.filter((name) => /^devices-.*\.js$/.test(name));
     expect(new Set([...app, ...withImports(script[0] ?? "")]).size).toBeLessThanOrEqual(20);

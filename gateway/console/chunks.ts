@@ -17,37 +17,47 @@ export function chunkGroups(entries: Readonly<Record<string, string>>, main: str
       return nameOf(graph, id);
     },
   });
-  const shared = (count: number) =>
-    group(`shared by ${count}`, (all, id) => {
-      const names = all.entriesOf(id);
-      return names.includes(main) && names.length === count ? names.join("-") : null;
+  const count = Object.keys(entries).length;
+  const shared = (needing: number, reaching: number) =>
+    group(`needed by ${needing}, reached by ${reaching}`, (all, id) => {
+      const [needed, reached] = [all.entriesOf(id), all.reachingOf(id)];
+      if (!needed.includes(main) || needed.length !== needing || reached.length !== reaching) return null;
+      const later = reached.filter((name) => !needed.includes(name));
+      return [needed.join("-"), ...later.map((name) => `${name}-later`)].join("-");
     });
-  // A module's imports are in its own group or in an earlier one.
+  const descending = (from: number, to: number) => Array.from({ length: from - to + 1 }, (_, n) => from - n);
+  // A module's imports are in its own group or in an earlier one. What another entry may load later is apart from what
+  // is the main entry's alone, which runs when it is loaded.
   return [
-    ...Object.keys(entries).map((_, n, { length }) => shared(length - n)),
+    ...descending(count, 1).flatMap((needing) =>
+      descending(count, needing).map((reaching) => shared(needing, reaching)),
+    ),
     group("forms", (all, id) => (all.pagesOf(id) >= often && all.entriesOf(id).length > 0 ? "forms" : null)),
-    group("records", (all, id) => (all.pagesOf(id) >= often ? "records" : null)),
+    group("records", (all, id) => (all.pagesOf(id) >= often && all.reachingOf(id).length === 1 ? "records" : null)),
   ];
 }
 
 /** What entries and pages need before they run. */
 class Graph {
   readonly #entries = new Map<string, string[]>();
+  readonly #reaching = new Map<string, string[]>();
   readonly #pages = new Map<string, number>();
 
   constructor(entries: Readonly<Record<string, string>>, context: Context) {
     const infoOf = (id: string) => context.getModuleInfo(id) ?? { importedIds: [], dynamicallyImportedIds: [] };
-    const closure = (root: string) => {
+    const closure = (root: string, nextOf = (id: string) => infoOf(id).importedIds) => {
       const found = new Set([root]);
-      for (const id of found) for (const next of infoOf(id).importedIds) found.add(next);
+      for (const id of found) for (const next of nextOf(id)) found.add(next);
       return found;
     };
+    const allOf = (id: string) => [...infoOf(id).importedIds, ...infoOf(id).dynamicallyImportedIds];
     const pages = new Set<string>();
     for (const [name, entry] of Object.entries(entries)) {
       for (const id of closure(entry)) {
         this.#entries.set(id, [...this.entriesOf(id), name]);
         for (const page of infoOf(id).dynamicallyImportedIds) pages.add(page);
       }
+      for (const id of closure(entry, allOf)) this.#reaching.set(id, [...this.reachingOf(id), name]);
     }
     for (const page of pages) {
       for (const id of closure(page)) {
@@ -57,9 +67,14 @@ class Graph {
     }
   }
 
-  /** The names of entries that need it. */
+  /** The names of entries that need it before they run. */
   entriesOf(id: string): readonly string[] {
     return this.#entries.get(id) ?? [];
+  }
+
+  /** The names of entries that need it, or may load it later. */
+  reachingOf(id: string): readonly string[] {
+    return this.#reaching.get(id) ?? [];
   }
 
   /** How many files that are loaded when something is opened need it. */
