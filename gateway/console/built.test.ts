@@ -63,7 +63,8 @@ describe("the built console", () => {
 
   it.each(["sign-in.html", "portal.html"])("%s never loads what starts the console, now or later", (entry) => {
     const loaded = new Set(named(html(entry), ".js"));
-    for (const name of loaded) for (const next of named(readFileSync(join(assets, name), "utf8"), ".js")) loaded.add(next);
+    for (const name of loaded)
+      for (const next of named(readFileSync(join(assets, name), "utf8"), ".js")) loaded.add(next);
     const [start = ""] = /src="\/assets\/([\w.-]+\.js)"/.exec(html("index.html"))?.slice(1) ?? [];
     expect(names).toContain(start);
     expect(loaded.has(start)).toBe(false);
