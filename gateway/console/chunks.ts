@@ -18,29 +18,27 @@ export function chunkGroups(entries: Readonly<Record<string, string>>, main: str
     },
   });
   const count = Object.keys(entries).length;
-  const shared = (needing: number, reaching: number) =>
-    group(`needed by ${needing}, reached by ${reaching}`, (all, id) => {
-      const [needed, reached] = [all.entriesOf(id), all.reachingOf(id)];
-      if (!needed.includes(main) || needed.length !== needing || reached.length !== reaching) return null;
-      const later = reached.filter((name) => !needed.includes(name));
+  const shared = (needing: number, loaders: number) =>
+    group(`needed by ${needing}, loaded by ${loaders}`, (all, id) => {
+      const [needed, loading] = [all.entriesOf(id), all.loadersOf(id)];
+      if (!needed.includes(main) || needed.length !== needing || loading.length !== loaders) return null;
+      const later = loading.filter((name) => !needed.includes(name));
       return [needed.join("-"), ...later.map((name) => `${name}-later`)].join("-");
     });
   const descending = (from: number, to: number) => Array.from({ length: from - to + 1 }, (_, n) => from - n);
   // A module's imports are in its own group or in an earlier one. What another entry may load later is apart from what
   // is the main entry's alone, which runs when it is loaded.
   return [
-    ...descending(count, 1).flatMap((needing) =>
-      descending(count, needing).map((reaching) => shared(needing, reaching)),
-    ),
+    ...descending(count, 1).flatMap((needing) => descending(count, needing).map((loaders) => shared(needing, loaders))),
     group("forms", (all, id) => (all.pagesOf(id) >= often && all.entriesOf(id).length > 0 ? "forms" : null)),
-    group("records", (all, id) => (all.pagesOf(id) >= often && all.reachingOf(id).length === 1 ? "records" : null)),
+    group("records", (all, id) => (all.pagesOf(id) >= often && all.loadersOf(id).length === 1 ? "records" : null)),
   ];
 }
 
 /** What entries and pages need before they run. */
 class Graph {
   readonly #entries = new Map<string, string[]>();
-  readonly #reaching = new Map<string, string[]>();
+  readonly #loaders = new Map<string, string[]>();
   readonly #pages = new Map<string, number>();
 
   constructor(entries: Readonly<Record<string, string>>, context: Context) {
@@ -57,7 +55,7 @@ class Graph {
         this.#entries.set(id, [...this.entriesOf(id), name]);
         for (const page of infoOf(id).dynamicallyImportedIds) pages.add(page);
       }
-      for (const id of closure(entry, allOf)) this.#reaching.set(id, [...this.reachingOf(id), name]);
+      for (const id of closure(entry, allOf)) this.#loaders.set(id, [...this.loadersOf(id), name]);
     }
     for (const page of pages) {
       for (const id of closure(page)) {
@@ -73,8 +71,8 @@ class Graph {
   }
 
   /** The names of entries that need it, or may load it later. */
-  reachingOf(id: string): readonly string[] {
-    return this.#reaching.get(id) ?? [];
+  loadersOf(id: string): readonly string[] {
+    return this.#loaders.get(id) ?? [];
   }
 
   /** How many files that are loaded when something is opened need it. */
