@@ -33,10 +33,12 @@ export function OutageNote({ of, summary }: OutageNoteProps) {
 
 /** When the last device of an owner was seen that has none online, and what that means. */
 function LastSeen({ of }: Pick<OutageNoteProps, "of">) {
-  const query = { ...of, status: "offline", sort: "-lastSeenAt", limit: "100", skipCount: "true" } as const;
+  // Whoever never connected has no time, and would come first.
+  const seen = { seenAfter: "1970-01-01", sort: "-lastSeenAt", limit: "1" };
+  const query = { ...of, ...seen, status: "offline", skipCount: "true" } as const;
   const { data } = useGet("/api/v1/devices", { params: { query } }, { freshMs: 60_000 });
   if (!data) return null;
-  const last = data.data.find(({ lastSeenAt }) => lastSeenAt !== null)?.lastSeenAt;
+  const last = data.data[0]?.lastSeenAt;
   if (!last) return "None of them has connected yet.";
   return (
     <>
