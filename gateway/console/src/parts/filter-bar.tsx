@@ -17,6 +17,26 @@ export type Choice = {
 /** Options whose values are words already. */
 export const asOptions = (values: readonly string[]): Choice["options"] => values.map((each) => [each, each] as const);
 
+type ChoiceFieldProps = Required<Pick<Choice, "label" | "options" | "none">> & {
+  value: string;
+  choose(value: string | undefined): void;
+};
+
+/** One choice among the filters; undefined for none. */
+export const ChoiceField = ({ label, options, none, value, choose }: ChoiceFieldProps) => (
+  <label className={styles.choice}>
+    <span>{label}</span>
+    <select value={value} onChange={({ target }) => choose(target.value || undefined)}>
+      <option value="">{none}</option>
+      {options.map(([each, title]) => (
+        <option key={each} value={each}>
+          {title}
+        </option>
+      ))}
+    </select>
+  </label>
+);
+
 /**
  * Filters of a list, in its address: a text, choices, and what is in force with a way to drop it. On a phone a button
  * opens the choices.
@@ -62,20 +82,14 @@ export function FilterBar({
       {hasMore ? (
         <div id={id} className={styles.rest} data-open={isOpen || undefined}>
           {choices.map(({ name, label, options, none = "any" }) => (
-            <label key={name} className={styles.choice}>
-              <span>{label}</span>
-              <select
-                value={filters[name] ?? ""}
-                onChange={(event) => change({ [name]: event.target.value || undefined })}
-              >
-                <option value="">{none}</option>
-                {options.map(([value, title]) => (
-                  <option key={value} value={value}>
-                    {title}
-                  </option>
-                ))}
-              </select>
-            </label>
+            <ChoiceField
+              key={name}
+              label={label}
+              none={none}
+              options={options}
+              value={filters[name] ?? ""}
+              choose={(value) => change({ [name]: value })}
+            />
           ))}
           {children}
         </div>

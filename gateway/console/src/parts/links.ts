@@ -77,5 +77,11 @@ export const toRecord = <P extends RecordPagePath>(
   search: Search<RecordFilters[P]> = {},
 ) => ({ to: path, params, search });
 
+/** An address that the API names, for `<Link>` and `navigate`. */
+export function linkTo(address: string) {
+  const { pathname, searchParams } = new URL(address, location.origin);
+  return { to: pathname, search: Object.fromEntries(searchParams) };
+}
+
 /** A link that was made by `to` or `toRecord`, for parts that show whatever link they get. */
 export type PageLink = { to: ListPagePath | RecordPagePath; params?: Record<string, string>; search: Search<string> };

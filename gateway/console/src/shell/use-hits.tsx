@@ -3,7 +3,7 @@ import { CircleAlert, Clock, Laptop, type LucideIcon } from "lucide-react";
 import type { ReactNode } from "react";
 import type { AnyOperation } from "../operations/record-operation.ts";
 import { useRun } from "../operations/runner.tsx";
-import { type PageLink, to, toRecord } from "../parts/links.ts";
+import { linkTo, type PageLink, to, toRecord } from "../parts/links.ts";
 import { recentDevices } from "../parts/recent-devices.ts";
 import { Sentence } from "../parts/sentence.tsx";
 import { useAttention } from "../parts/use-attention.ts";
@@ -71,17 +71,14 @@ const recentHits = (words: string, orgId: string | undefined, go: Go): Hit[] =>
 function useNeedHits(orgId: string | undefined): Hit[] {
   const { needs } = useAttention(orgId);
   const navigate = useNavigate();
-  return needs.slice(0, mostNeeds).map(({ key, tone, title, sentence, link }) => {
-    const { pathname, searchParams } = new URL(link, location.origin);
-    return {
-      key: `need ${key}`,
-      title: title.replace(/\.$/, ""),
-      note: <Sentence of={sentence} />,
-      icon: tone === "bad" ? CircleAlert : Clock,
-      tone,
-      run: () => void navigate({ to: pathname, search: Object.fromEntries(searchParams) }),
-    };
-  });
+  return needs.slice(0, mostNeeds).map(({ key, tone, title, sentence, link }) => ({
+    key: `need ${key}`,
+    title: title.replace(/\.$/, ""),
+    note: <Sentence of={sentence} />,
+    icon: tone === "bad" ? CircleAlert : Clock,
+    tone,
+    run: () => void navigate(linkTo(link)),
+  }));
 }
 
 const titleOf = ({ verb, name, asksFirst }: AnyOperation) =>

@@ -1,6 +1,5 @@
 import { useGet } from "../../api/queries.ts";
-import bar from "../../parts/filter-bar.module.css";
-import type { Choice } from "../../parts/filter-bar.tsx";
+import { type Choice, ChoiceField } from "../../parts/filter-bar.tsx";
 import { useMe } from "../../parts/me.tsx";
 import { Segments } from "../../parts/segments.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
@@ -48,20 +47,13 @@ export function DeviceSegments({ isNarrowed, areRowsRead, others }: DeviceSegmen
         change({ status: filter?.status, updateState: filter?.updateState });
       }}
     >
-      <label className={bar.choice}>
-        <span>Status</span>
-        <select
-          value={others.some(([value]) => value === filters.status) ? filters.status : ""}
-          onChange={({ target: { value } }) => change({ status: value || undefined })}
-        >
-          <option value="">others</option>
-          {others.map(([value, title]) => (
-            <option key={value} value={value}>
-              {title}
-            </option>
-          ))}
-        </select>
-      </label>
+      <ChoiceField
+        label="Status"
+        none="others"
+        options={others}
+        value={others.some(([value]) => value === filters.status) ? (filters.status ?? "") : ""}
+        choose={(status) => change({ status })}
+      />
     </Segments>
   );
 }

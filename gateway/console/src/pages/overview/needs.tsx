@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { CircleAlert, CircleCheck, Clock, type LucideIcon, TriangleAlert } from "lucide-react";
 import { type ReactNode, useState, useSyncExternalStore } from "react";
+import { linkTo } from "../../parts/links.ts";
 import { NameOf } from "../../parts/name-of.tsx";
 import { Sentence } from "../../parts/sentence.tsx";
 import type { Needed } from "../../parts/use-attention.ts";
@@ -118,7 +119,7 @@ function Failing({ of: { kind, tone, title, sentence, record, orgId, link, verb 
           )}
         </span>
       </p>
-      <Link {...addressOf(link)} className={styles.step}>
+      <Link {...linkTo(link)} className={styles.step}>
         {verb}
         <span className="visually-hidden"> {title}</span>
       </Link>
@@ -135,7 +136,7 @@ const Soon = ({ of, isEverywhere }: { of: readonly Needed[]; isEverywhere: boole
         const { name, words } = soonWords(each);
         return (
           <li key={each.key}>
-            <Link {...addressOf(each.link)} data-tip={each.verb}>
+            <Link {...linkTo(each.link)} data-tip={each.verb}>
               <b>{name}</b>
             </Link>{" "}
             <span className="soft">
@@ -153,8 +154,3 @@ const Soon = ({ of, isEverywhere }: { of: readonly Needed[]; isEverywhere: boole
     </ul>
   </li>
 );
-
-function addressOf(link: string) {
-  const { pathname, searchParams } = new URL(link, location.origin);
-  return { to: pathname, search: Object.fromEntries(searchParams) };
-}

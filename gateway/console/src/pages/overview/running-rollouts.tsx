@@ -1,8 +1,8 @@
 import { Link } from "@tanstack/react-router";
-import type { CSSProperties } from "react";
 import { useGet } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
 import { to, toRecord } from "../../parts/links.ts";
+import { share } from "../../parts/share.ts";
 import { FailureState, Loading } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { rolloutHealth } from "../../rules/rollout-health.ts";
@@ -29,16 +29,15 @@ export function RunningRollouts() {
         {running.map((rollout) => {
           const { id, component, version, succeeded, failed, inFlight } = rollout;
           const { word, tone } = rolloutHealth(rollout);
-          const all = Math.max(1, succeeded + failed + inFlight);
-          const share = (count: number) => ({ "--share": `${(count / all) * 100}%` }) as CSSProperties;
+          const all = succeeded + failed + inFlight;
           return (
             <li key={id}>
               <Link {...toRecord("/releases/rollouts/$id", { id })}>
                 {component} {version}
               </Link>
               <span className={styles.bar} aria-hidden>
-                <i data-tone="good" style={share(succeeded)} />
-                <i data-tone="bad" style={share(failed)} />
+                <i data-tone="good" style={share(succeeded, all)} />
+                <i data-tone="bad" style={share(failed, all)} />
               </span>
               <small className="number">
                 {word === "running" ? null : (

@@ -2,6 +2,7 @@ import type { CSSProperties, ReactNode } from "react";
 import type { BodyOf } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
 import { NameOf } from "../../parts/name-of.tsx";
+import { share } from "../../parts/share.ts";
 import { Time } from "../../parts/time.tsx";
 import { counted } from "../../rules/counted.ts";
 import { haltingFailures, haltSentence, limitBar } from "../../rules/halting-failures.ts";
@@ -18,8 +19,6 @@ import {
 import styles from "./rollout.module.css";
 
 type Rollout = BodyOf<"/api/v1/agent-versions/rollouts/{id}/progress">["rollout"];
-
-const share = (part: number, all: number) => ({ "--share": `${(part / Math.max(1, all)) * 100}%` }) as CSSProperties;
 
 /** How far a bar is filled, and where its limit is. */
 function limitStyle(of: Parameters<typeof limitBar>[0]): CSSProperties {

@@ -1,6 +1,6 @@
 import type { ItemOf } from "@muster/client";
-import type { CSSProperties } from "react";
 import { asOptions } from "../../parts/filter-bar.tsx";
+import { share } from "../../parts/share.ts";
 import { partWords } from "../../rules/halting-failures.ts";
 import type { Tone } from "../../rules/tone.ts";
 import styles from "./rollout-cells.module.css";
@@ -19,7 +19,7 @@ export const Track = ({ parts, of }: { parts: readonly (readonly [Tone, number])
   <small data-minor aria-hidden>
     <span className={styles.track}>
       {parts.map(([tone, count]) => (
-        <i key={tone} data-tone={tone} style={{ "--share": `${(100 * count) / Math.max(1, of)}%` } as CSSProperties} />
+        <i key={tone} data-tone={tone} style={share(count, of)} />
       ))}
     </span>
   </small>
