@@ -1,14 +1,40 @@
 import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 
-/** What signs a Mac program ad hoc: Apple's tool, or apple-codesign's (`cargo install apple-codesign`). */
+/** The version of apple-codesign, a crate that signs Mac programs on any system. */
+const version = "0.29.0";
+const signArgs = ["sign", "--binary-identifier"];
+/** Programs that sign ad hoc, with what stands before identifier and path: Apple's, and apple-codesign's. */
 const signers = [
   ["codesign", ["--force", "--sign", "-", "--identifier"]],
-  ["rcodesign", ["sign", "--binary-identifier"]],
+  ["rcodesign", signArgs],
 ];
 
-/** Whether a Mac program can be signed here: an arm64 Mac ends one without a valid signature. */
-export function signMac(path, identifier) {
-  return signers.some(([tool, args]) => spawnSync(tool, [...args, identifier, path], { stdio: "ignore" }).status === 0);
+const succeeds = (program, args) => spawnSync(program, args, { stdio: "ignore" }).status === 0;
+
+/**
+ * Signs a Mac program ad hoc, since an arm64 Mac ends one without a valid signature. Without a program that signs,
+ * `cargo` builds one, once into the cache; `warn` says so. Returns null, else what is missing here.
+ */
+export function signMac(path, { identifier, cache, warn }) {
+  if (signers.some(([program, args]) => succeeds(program, [...args, identifier, path]))) return null;
+  const built = builtSigner(cache, warn);
+  if (built === null) return "none of codesign, rcodesign and cargo, which builds it, is here to sign it";
+  return succeeds(built, [...signArgs, identifier, path]) ? null : "apple-codesign could not sign it";
+}
+
+/** The path of apple-codesign's program, built of the crate's own lock file; null without `cargo`. */
+function builtSigner(cache, warn) {
+  const root = join(cache, `apple-codesign-${version}`);
+  const program = join(root, "bin", "rcodesign");
+  if (existsSync(program)) return program;
+  if (!succeeds("cargo", ["--version"])) return null;
+  warn(`building apple-codesign ${version}, once, for some minutes`);
+  const args = ["install", `apple-codesign@${version}`, "--locked", "--no-default-features", "--root", root];
+  const { status, stderr } = spawnSync("cargo", args, { encoding: "utf8", maxBuffer: 64 << 20 });
+  if (status !== 0) throw new Error(`cargo install apple-codesign: ${stderr.trim().split("\n").at(-1)}`);
+  return program;
 }
 
 /**

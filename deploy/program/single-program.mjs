@@ -54,6 +54,5 @@ export async function makeProgram({ name, blob, path, identifier, cache, warn })
     sentinelFuse: fuse,
     ...(os === "darwin" ? { machoSegmentName: "NODE_SEA" } : {}),
   });
-  if (os === "darwin" && !signMac(path, identifier)) return "neither codesign nor rcodesign is here to sign it";
-  return null;
+  return os === "darwin" ? signMac(path, { identifier, cache, warn }) : null;
 }
