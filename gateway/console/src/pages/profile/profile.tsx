@@ -19,6 +19,7 @@ import { chooseDensity, chosenDensity } from "../../parts/theme.ts";
 import { Instant, Time } from "../../parts/time.tsx";
 import { useWrite } from "../../parts/use-write.ts";
 import { ZoneChoice } from "../../parts/zone-choice.tsx";
+import { roleName } from "../../rules/role-name.ts";
 import { attemptIn, ssoReasonSentence } from "../../rules/sso-reasons.ts";
 import { LinkedProviders } from "./linked-providers.tsx";
 
@@ -91,7 +92,7 @@ function Account() {
         of={[
           ["Name", me.name],
           ["E-mail", me.email],
-          ["Role", me.role],
+          ["Role", roleName(me.role)],
           ["Second factor", me.mfaEnabled ? "on" : "off"],
         ]}
       />

@@ -14,6 +14,7 @@ import { EmptyState } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 import { accountState } from "../../rules/factor-state.ts";
+import { roleName } from "../../rules/role-name.ts";
 import { FactorGap } from "./factor-gap.tsx";
 
 const factorChoices = [
@@ -67,7 +68,7 @@ export function Users() {
             </>
           ),
         },
-        { id: "role", title: "Role", width: "10rem", as: "note", cell: ({ role }) => role },
+        { id: "role", title: "Role", width: "10rem", as: "note", cell: ({ role }) => roleName(role) },
         stateColumn({
           title: "Status",
           stateOf: accountState,
