@@ -227,7 +227,11 @@ describe("the decision about a device", () => {
       {
         numRuns: 80,
         endOnFailure: true,
-        examples: [...Object.keys(changes).map((each) => [each]), ["runs 1.2.0", "runs 1.1.0"]].map((each) => [each]),
+        examples: [
+          ...Object.keys(changes).map((each) => [each]),
+          ["runs 1.2.0", "runs 1.1.0"],
+          ["started", "another system"],
+        ].map((each) => [each]),
       },
     );
   }, 120_000);

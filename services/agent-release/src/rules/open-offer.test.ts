@@ -82,6 +82,13 @@ describe("an open attempt", () => {
       "halted",
     ],
     ["one that began, of a version that was deleted", input([]), started, "withhold", "halted"],
+    [
+      "one that began, on a system that the version has no file for",
+      input([release({ platforms: new Set(["linux/arm64"]) })]),
+      started,
+      "withdraw",
+      "no_artifact",
+    ],
     ["one that began, of a yanked version", input([release({ yanked: true })]), started, "withhold", "halted"],
   ])("is %s, case %#", (_what, of, offer, move, rule) => {
     const { decisions, open: to } = resolveOffer(of, offer);

@@ -1,4 +1,4 @@
-import { type Component, components } from "./component.ts";
+import { type Component, components, platformOf } from "./component.ts";
 import { type Decision, decide, decideComponent, type GateInput } from "./gate.ts";
 import { haltOf, type PlannedRelease, rolloutsFor, stoppedBy } from "./plan.ts";
 import { pinOf } from "./target.ts";
@@ -50,9 +50,12 @@ function isPaused(input: GateInput, { component, releaseId, rolloutId }: OpenOff
   return rollouts.some(({ id, state }) => id === rolloutId && state === "paused");
 }
 
-/** An agent that has begun is only stopped by what forbids the release or its rollout to everybody. */
+/** An agent that has begun is only stopped by what forbids the release or its rollout to everybody, or has no file for it. */
 function started(input: GateInput, open: OpenOffer, decisions: Decision[]): Resolved {
   const release = input.catalogue[open.component].releases.find(({ id }) => id === open.releaseId);
+  // The machine is of another system since it began: there is no file to go on with.
+  if (release && !release.platforms.has(platformOf(input.device)))
+    return { decisions: decide(input), open: "withdraw" };
   const stop = release ? (stoppedBy(release, input.now) ?? stoppedRollout(release, open, input)) : null;
   const isStopped = release === undefined || stop !== null;
   if (!isStopped) return { decisions: inProgress(input, open, decisions), open: "repeat" };
