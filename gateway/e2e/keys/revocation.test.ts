@@ -7,7 +7,7 @@ import { me, type NewKey, newKey } from "../support/keys.ts";
 import { type LentCluster, lendMs, lentCluster } from "../support/lent-cluster.ts";
 import { operator, signedInAs, signInAgain } from "../support/users.ts";
 
-/** Longest that a revocation takes: a gateway that is away keeps its lease for 2 s. A busy machine delays some replies. */
+/** Longest that a revocation takes: a gateway that is away keeps its lease for 2 s. A busy machine delays some. */
 const worstMs = 2_600;
 
 let cluster: LentCluster;

@@ -50,7 +50,10 @@ function isPaused(input: GateInput, { component, releaseId, rolloutId }: OpenOff
   return rollouts.some(({ id, state }) => id === rolloutId && state === "paused");
 }
 
-/** An agent that has begun is only stopped by what forbids the release or its rollout to everybody, or has no file for it. */
+/**
+ * An agent that has begun is only stopped by what forbids the release or its rollout to everybody, or by a machine that
+ * the release has no file for.
+ */
 function started(input: GateInput, open: OpenOffer, decisions: Decision[]): Resolved {
   const release = input.catalogue[open.component].releases.find(({ id }) => id === open.releaseId);
   // The machine is of another system since it began: there is no file to go on with.
