@@ -92,7 +92,7 @@ function Account() {
         of={[
           ["Name", me.name],
           ["E-mail", me.email],
-          ["Role", roleName(me.role)],
+          ["Role", me.role && roleName(me.role)],
           ["Second factor", me.mfaEnabled ? "on" : "off"],
         ]}
       />
