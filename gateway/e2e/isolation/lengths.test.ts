@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { routes } from "../../src/routes/index.ts";
 import type { Cluster } from "../support/cluster.ts";
 import { sharedCluster } from "../support/shared-cluster.ts";
@@ -6,7 +6,7 @@ import { servedActors } from "./actors.ts";
 import { boundsOf } from "./bad-values.ts";
 import { bodyOf, queryOf } from "./bodies.ts";
 import { servedKinds } from "./cells.ts";
-import { ownerOf } from "./database.ts";
+import { type Owner, ownerOf } from "./database.ts";
 import { type Makers, makersFor } from "./makers.ts";
 import type { Actor } from "./model.ts";
 import { type Answer, examples, inParallel, nobodys, send } from "./run.ts";
@@ -21,6 +21,7 @@ const table = routes
   .filter(([, row]) => boundsOf(row.body).length + boundsOf(row.query).length > 0);
 
 let cluster: Cluster;
+let owner: Owner;
 let makers: Makers;
 let world: World;
 let system: Actor;
@@ -28,12 +29,16 @@ let partner: Actor;
 let agent: Actor;
 beforeAll(async () => {
   cluster = await sharedCluster();
-  const owner = await ownerOf(cluster);
+  owner = await ownerOf(cluster);
   makers = await makersFor(cluster, owner);
   world = await makeWorld(owner, makers, servedKinds(subjectsOfRoutes(routes)));
   ({ system, partner, agent } = await servedActors(cluster, world));
-  await owner.close();
 }, 180_000);
+
+afterAll(async () => {
+  await makers?.pauseMade();
+  await owner?.close();
+});
 
 /**
  * Why an answer shows that a service counted otherwise: the field is too long for it, or one that nobody sent is wrong.
