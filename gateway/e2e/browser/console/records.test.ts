@@ -208,6 +208,16 @@ inChromium("records in the console", (visit) => {
       const cause = "3 failures. The last: The new version did not stay up, and the one before was restored.";
       await page.getByRole("row", { name: new RegExp(`${rollout.version} .*${cause}`) }).waitFor();
       await page.getByRole("button", { name: new RegExp(`^Review .*${rollout.version}$`) }).waitFor();
+      await visitor.open("/releases/rollouts", "Rollouts");
+      // The guard of the version, to which nobody updates, is folded.
+      const guard = page.getByRole("row", { name: new RegExp(`${rollout.version} .*guard`, "i") });
+      const fold = page.getByRole("button", { name: /^Guards of versions that nobody updates to yet/ });
+      await fold.waitFor();
+      expect([await fold.getAttribute("aria-expanded"), await guard.count()]).toEqual(["false", 0]);
+      await fold.click();
+      await guard.waitFor();
+      await fold.click();
+      await visitor.gone(guard);
       expect((await root.api.call("POST", `/agent-versions/rollouts/${rollout.id}/cancel`)).status).toBe(200);
     } finally {
       await receiver.close();
