@@ -50,10 +50,24 @@ export async function makeExamplePast(dataDir, example) {
       ]);
     }
   }
+  await pastPresence(client, agents.filter(isSilent));
   await pastAudit(client, example);
   await pastDeliveries(client);
   await pastRecords(client, orgId);
   await client.end();
+}
+
+/** When machines that are off were last seen, those of a site together: some minutes to some weeks ago. */
+async function pastPresence(client, silent) {
+  const minutes = silent.map(({ hostname }) =>
+    Math.round(7 + (percentOf(`away ${hostname.slice(0, 7)}`) / 100) ** 4 * 40_000),
+  );
+  await client.query(
+    `UPDATE devices SET last_seen_at = now() - make_interval(mins => away.minutes),
+                        created_at = created_at - interval '60 days'
+     FROM unnest($1::uuid[], $2::int[]) AS away (id, minutes) WHERE devices.id = away.id`,
+    [silent.map(({ id }) => id), minutes],
+  );
 }
 
 /**

@@ -9,6 +9,7 @@ import {
 } from "@tanstack/react-query";
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { isPassing } from "../rules/failure-sentence.ts";
+import { leadChanges, withLead, withValues } from "../rules/lead.ts";
 import { withNewest } from "../rules/newest.ts";
 import { api } from "./api.ts";
 import type { Failure } from "./call.ts";
@@ -130,6 +131,8 @@ type Pagination = {
   searchedTo?: string | null;
 };
 type ListBody = { data: unknown[]; pagination: Pagination };
+/** A page that was read; the first one with the rows that come before all, null where they were not read in time. */
+type ListRead = ListBody & { lead: unknown[] | null };
 
 type ListOptions = {
   /** Polls while the tab is visible. */
@@ -139,6 +142,47 @@ type ListOptions = {
   isStill?: boolean;
 };
 
+/** Filters of the rows that come before the others of a list, and their order. */
+export type Lead<P extends ListPath> = { filters: FiltersOf<P>; order(rows: ItemOf<P>[]): ItemOf<P>[] };
+type ListedRow<P extends ListPath> = ItemOf<P> & { id: string };
+
+/** How long the first rows of a list wait for those that are to come before them. */
+const leadWithinMs = 1_000;
+const lateLead = () => new Promise<null>((resolve) => setTimeout(() => resolve(null), leadWithinMs));
+
+/** A page of a list after a cursor; the first one, of an empty cursor, with the rows that lead the list. */
+async function readPage<P extends ListPath>(
+  read: (query: object) => Promise<ListBody>,
+  query: object,
+  cursor: string,
+  lead: Lead<P> | undefined,
+): Promise<ListRead> {
+  if (cursor !== "") return { ...(await read({ ...query, cursor })), lead: null };
+  const leading = lead && Promise.race([read({ ...query, ...lead.filters }).catch(() => null), lateLead()]);
+  const [body, first] = await Promise.all([read(query), leading]);
+  return { ...body, lead: lead && first ? lead.order(first.data as ItemOf<P>[]) : null };
+}
+
+type LatestOptions = {
+  /** The rows when the list was read, and when that was; null while it is not. */
+  read: { data: unknown[] } | null;
+  readAtMs: number;
+  everyMs: number | undefined;
+  isStill: boolean;
+};
+
+/** Rows of a list that keeps its rows, as they are since it was read; undefined while there is nothing newer. */
+function useLatest<P extends ListPath>(path: P, init: Init<P>, { read, readAtMs, everyMs, isStill }: LatestOptions) {
+  const { data, dataUpdatedAt } = useGet(path, init, {
+    ...(everyMs ? { everyMs } : {}),
+    enabled: read !== null && isStill && everyMs !== undefined,
+    ...(read ? { initial: { body: read as never, atMs: readAtMs } } : {}),
+  });
+  const isNewer = read !== null && dataUpdatedAt > readAtMs;
+  const rows = isNewer ? (data as { data: ListedRow<P>[] } | undefined)?.data : undefined;
+  return { rows, atMs: isNewer ? dataUpdatedAt : readAtMs };
+}
+
 /**
  * A list of the API, page after page as it is scrolled to. Its rows come without their number, which may cost more than
  * they do: useCount asks for it.
@@ -146,23 +190,19 @@ type ListOptions = {
 export function useList<P extends ListPath>(
   path: P,
   init: Init<P> = {},
-  { everyMs, enabled = true, isStill = false }: ListOptions = {},
+  { everyMs, enabled = true, isStill = false, lead }: ListOptions & { lead?: Lead<P> | undefined } = {},
 ) {
   const client = useQueryClient();
-  const queryKey = [path, init.params ?? {}, "list"];
+  const queryKey = [path, init.params ?? {}, "list", lead?.filters ?? null];
   const filters = without(init.params?.query ?? {});
   const newestQuery = { ...filters, limit: String(pageSize), skipCount: "true" };
+  const initOf = (query: object) => ({ params: { ...init.params, query } }) as Init<P>;
   const query = useInfiniteQuery({
     queryKey,
-    queryFn: ({ pageParam, signal }) => {
-      const position = pageParam === "" ? {} : { cursor: pageParam };
-      const params = { ...init.params, query: { ...newestQuery, ...position } };
-      return dataOf(
-        (api.GET as unknown as Get)(path, { params, signal }) as Promise<{ data?: ListBody; response: Response }>,
-      );
-    },
+    queryFn: ({ pageParam, signal }) =>
+      readPage((wanted) => read(path, initOf(wanted), signal) as Promise<ListBody>, newestQuery, pageParam, lead),
     initialPageParam: "",
-    getNextPageParam: (last: ListBody) => last.pagination.nextCursor ?? undefined,
+    getNextPageParam: (last: ListRead) => last.pagination.nextCursor ?? undefined,
     // Old rows stay while others come.
     placeholderData: (before) => before,
     enabled,
@@ -173,35 +213,42 @@ export function useList<P extends ListPath>(
   });
   const [first] = query.data?.pages ?? [];
   const isRead = enabled && first !== undefined && !query.isPlaceholderData;
-  const newest = useGet(
-    path,
-    { params: { ...init.params, query: newestQuery } },
-    {
-      ...(everyMs ? { everyMs } : {}),
-      enabled: isRead && isStill && everyMs !== undefined,
-      ...(isRead ? { initial: { body: first as never, atMs: query.dataUpdatedAt } } : {}),
-    },
-  );
+  const since = { readAtMs: query.dataUpdatedAt, isStill };
+  const newest = useLatest(path, initOf(newestQuery), { ...since, read: isRead ? first : null, everyMs });
+  const led = isRead ? (first.lead as ListedRow<P>[] | null) : null;
+  // Half as often: what comes first may be a few rows of very many.
+  const ledNow = useLatest(path, initOf({ ...newestQuery, ...lead?.filters }), {
+    ...since,
+    read: led && { data: led },
+    everyMs: everyMs && 2 * everyMs,
+  });
   const pages = query.data?.pages;
-  const read = useMemo(() => (pages ?? []).flatMap((page) => page.data) as (ItemOf<P> & { id: string })[], [pages]);
-  const isNewer = newest.dataUpdatedAt > query.dataUpdatedAt && !query.isPlaceholderData;
-  const newestRows = isNewer ? (newest.data as { data: (ItemOf<P> & { id: string })[] } | undefined)?.data : undefined;
-  const { rows, newCount, isMore } = useMemo(() => withNewest(read, newestRows), [read, newestRows]);
+  const listed = useMemo(() => {
+    const all = (pages ?? []).flatMap((page) => page.data) as ListedRow<P>[];
+    return withLead(all, (pages?.[0]?.lead ?? []) as ListedRow<P>[]);
+  }, [pages]);
+  const { rows, newCount, isMore } = useMemo(
+    () => withNewest(withValues(listed, ledNow.rows), newest.rows),
+    [listed, ledNow.rows, newest.rows],
+  );
+  const fresh = newest.rows?.slice(0, newCount) ?? [];
   return {
     rows: rows as readonly ItemOf<P>[],
     /** New rows since the list was read, and whether there may be more than these. */
     newCount,
     isMore,
+    /** How many rows have come to those that lead the list, or would leave them. */
+    movedCount: led && ledNow.rows ? leadChanges({ before: led, now: ledNow.rows, fresh, most: pageSize }) : 0,
     /** Reads the list from its beginning, with the new rows. */
     async showNewest() {
-      client.setQueryData<InfiniteData<ListBody>>(
+      client.setQueryData<InfiniteData<ListRead>>(
         queryKey,
         (data) => data && { pages: data.pages.slice(0, 1), pageParams: data.pageParams.slice(0, 1) },
       );
       await query.refetch();
     },
     /** How many were read; all there are when there is no more. */
-    readCount: isRead ? read.length : null,
+    readCount: isRead ? listed.length : null,
     searchedTo: query.data?.pages.at(-1)?.pagination.searchedTo ?? null,
     failure: query.error instanceof Failed ? query.error.failure : null,
     isLoading: query.isPending,
@@ -210,7 +257,7 @@ export function useList<P extends ListPath>(
     isLoadingMore: query.isFetchingNextPage,
     loadMore: query.fetchNextPage,
     refresh: query.refetch,
-    asOf: isNewer ? newest.dataUpdatedAt : query.dataUpdatedAt,
+    asOf: newest.atMs,
   };
 }
 

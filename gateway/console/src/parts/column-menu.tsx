@@ -46,7 +46,7 @@ export function useShownColumns<C extends { id: string; isExtra?: true }>(
   }, [columns, choice, isRoomy]);
 }
 
-type ColumnsDialogProps = {
+export type ColumnsDialogProps = {
   columns: readonly { id: string; title: string }[];
   choice: ColumnChoice | null;
   onChange(choice: ColumnChoice | null): void;

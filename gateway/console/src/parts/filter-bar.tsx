@@ -2,7 +2,7 @@ import { ListFilter, Search, X } from "lucide-react";
 import { Children, type ReactNode, useEffect, useId, useRef, useState } from "react";
 import styles from "./filter-bar.module.css";
 import { useShortcut } from "./shortcuts.ts";
-import { useFilters } from "./use-filters.ts";
+import { type Filters, useFilters } from "./use-filters.ts";
 import { useIsNarrow } from "./use-is-narrow.ts";
 import { typingMs } from "./use-settled.ts";
 
@@ -37,34 +37,43 @@ export const ChoiceField = ({ label, options, none, value, choose }: ChoiceField
   </label>
 );
 
+/** The option of a choice that is in force; none for a value that another control shows. */
+const chosenOf = ({ name, options }: Choice, filters: Filters): string =>
+  options.some(([value]) => value === filters[name]) ? (filters[name] ?? "") : "";
+
 /**
- * Filters of a list, in its address: a text, choices, and what is in force with a way to drop it. On a phone a button
- * opens the choices.
+ * Filters of a list, in its address: a text, choices, its parts, and what is in force with a way to drop it. On a phone
+ * all of them stand in one line: a button opens the choices, and what there is no room for is scrolled to.
  */
 export function FilterBar({
   text,
   choices = [],
   labels = {},
+  parts,
   children,
 }: {
-  text?: { name: string; label: string };
+  text?: { name: string; label: string } | undefined;
   choices?: readonly Choice[];
   /** Names of filters that have no control here. */
-  labels?: Readonly<Record<string, string>>;
+  labels?: Readonly<Record<string, string>> | undefined;
+  /** Parts of the list, one of which narrows it. */
+  parts?: ReactNode;
   /** Further controls, after the choices. */
   children?: ReactNode;
 }) {
   const [filters, change] = useFilters();
   const [isOpen, open] = useState(false);
+  const isNarrow = useIsNarrow();
   const id = useId();
-  const inForce = choices.filter(({ name }) => filters[name]).length + (filters.from || filters.to ? 1 : 0);
-  const named = { ...(text ? { [text.name]: text.label } : {}), ...labels };
+  const inForce = choices.filter((each) => chosenOf(each, filters)).length + (filters.from || filters.to ? 1 : 0);
+  // On a phone the search, which may be cleared, is the only sign of its text.
+  const named = { ...(text && !isNarrow ? { [text.name]: text.label } : {}), ...labels };
   const field = useRef<HTMLInputElement>(null);
   const hasMore = choices.length > 0 || Children.toArray(children).length > 0;
   useShortcut("/", () => field.current?.focus());
   if (!text && !hasMore && !Object.keys(named).some((name) => filters[name])) return null;
   return (
-    <search className={styles.bar}>
+    <search className={styles.bar} data-line={text || parts ? undefined : "choices"}>
       {text ? <TextFilter name={text.name} label={text.label} field={field} /> : null}
       {hasMore ? (
         <button
@@ -75,26 +84,27 @@ export function FilterBar({
           onClick={() => open(!isOpen)}
         >
           <ListFilter size={15} aria-hidden />
-          Filters
+          <span>Filters</span>
           {inForce > 0 ? <span className={styles.count}>{inForce}</span> : null}
         </button>
       ) : null}
       {hasMore ? (
         <div id={id} className={styles.rest} data-open={isOpen || undefined}>
-          {choices.map(({ name, label, options, none = "any" }) => (
+          {choices.map((choice) => (
             <ChoiceField
-              key={name}
-              label={label}
-              none={none}
-              options={options}
-              value={filters[name] ?? ""}
-              choose={(value) => change({ [name]: value })}
+              key={choice.name}
+              label={choice.label}
+              none={choice.none ?? "any"}
+              options={choice.options}
+              value={chosenOf(choice, filters)}
+              choose={(value) => change({ [choice.name]: value })}
             />
           ))}
           {children}
         </div>
       ) : null}
-      <div className={styles.chips}>
+      <div className={styles.parts}>
+        {parts}
         {Object.entries(named).map(([name, label]) =>
           filters[name] ? (
             <button type="button" key={name} className={styles.chip} onClick={() => change({ [name]: undefined })}>

@@ -1,15 +1,15 @@
-import { Check, Columns3, Copy, RefreshCw, Terminal } from "lucide-react";
+import { Bookmark, Check, Columns3, Copy, RefreshCw, Terminal } from "lucide-react";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { counted } from "../rules/counted.ts";
 import { curlOf } from "../rules/curl.ts";
 import styles from "./list-head.module.css";
 import { Menu } from "./menu.tsx";
-import type { MenuItem } from "./menu-popup.tsx";
 import { PageTitle } from "./page-title.tsx";
 import { toast } from "./said.ts";
 import { useShortcut } from "./shortcuts.ts";
 import { useShortTime } from "./time.tsx";
 import { useFilters } from "./use-filters.ts";
+import { useIsNarrow } from "./use-is-narrow.ts";
 
 type ListHeadProps = {
   title: string;
@@ -23,30 +23,17 @@ type ListHeadProps = {
   asOf: number;
   onRefresh(): void;
   onColumns(): void;
-  /** The saved views of the list. */
-  views?: ReactNode;
-  /** Further choices of the menu. */
-  more?: readonly MenuItem[];
+  /** Opens the saved views of the list, where it has some. */
+  onViews?: (() => void) | undefined;
   children?: ReactNode;
 };
 
-/** Title, number of rows, and what can be done with a list as a whole. */
+/** Title, number of rows, and what can be done with a list as a whole; on a phone most of that is in the menu. */
 export function ListHead(props: ListHeadProps) {
-  const {
-    title,
-    total,
-    isEstimate = false,
-    noun,
-    path,
-    asOf,
-    onRefresh,
-    onColumns,
-    views,
-    more = [],
-    children,
-  } = props;
-  const [filters] = useFilters();
+  const { title, total, isEstimate = false, noun, asOf, onRefresh, children } = props;
+  const isNarrow = useIsNarrow();
   const short = useShortTime();
+  const answered = asOf === 0 ? null : `As of ${short(new Date(asOf))}`;
   const [shown, show] = useState<string | null>(null);
   useShortcut("r", onRefresh);
   const copy = (text: string) => () =>
@@ -59,43 +46,64 @@ export function ListHead(props: ListHeadProps) {
     <>
       <PageTitle
         title={title}
-        sub={<span className="number">{countText(total, noun, isEstimate)}</span>}
+        sub={
+          <span className="number">
+            {countText(total, noun, isEstimate)}
+            {isNarrow && answered ? <span className="visually-hidden">. {answered}</span> : null}
+          </span>
+        }
         actions={
           <>
-            <div className={styles.tools}>
-              <button
-                type="button"
-                data-weight="quiet"
-                data-tip="Reads the list again"
-                aria-keyshortcuts="r"
-                onClick={onRefresh}
-              >
-                <RefreshCw size={14} aria-hidden />
-                <span className={`${styles.asOf} number`}>
-                  {asOf === 0 ? "Refresh" : `As of ${short(new Date(asOf))}`}
-                </span>
-              </button>
-              {views}
-              <Menu
-                label="More"
-                items={[
-                  { label: "Columns …", icon: <Columns3 size={15} aria-hidden />, onChoose: onColumns },
-                  { label: "Copy link", icon: <Copy size={15} aria-hidden />, onChoose: copy(location.href) },
-                  {
-                    label: "Copy as curl",
-                    icon: <Terminal size={15} aria-hidden />,
-                    onChoose: copy(curlOf(location.origin, path, filters)),
-                  },
-                  ...more,
-                ]}
-              />
-            </div>
+            <Tools {...props} answered={answered} copy={copy} />
             {children ? <div className={styles.own}>{children}</div> : null}
           </>
         }
       />
       {shown === null ? null : <ShownText text={shown} onDone={() => show(null)} />}
     </>
+  );
+}
+
+type ToolsProps = ListHeadProps & { answered: string | null; copy(text: string): () => void };
+
+/** What a list has beside its own actions; on a phone the menu alone. */
+function Tools({ path, answered, onRefresh, onColumns, onViews, copy }: ToolsProps) {
+  const [filters] = useFilters();
+  const isNarrow = useIsNarrow();
+  return (
+    <div className={styles.tools}>
+      <button
+        type="button"
+        data-weight="quiet"
+        data-tip="Reads the list again"
+        aria-keyshortcuts="r"
+        onClick={onRefresh}
+      >
+        <RefreshCw size={14} aria-hidden />
+        <span className="number">{answered ?? "Refresh"}</span>
+      </button>
+      {onViews ? (
+        <button type="button" data-weight="quiet" aria-haspopup="dialog" onClick={onViews}>
+          Views
+        </button>
+      ) : null}
+      <Menu
+        label="More"
+        items={[
+          ...(isNarrow ? [{ label: "Refresh", icon: <RefreshCw size={15} aria-hidden />, onChoose: onRefresh }] : []),
+          ...(isNarrow && onViews
+            ? [{ label: "Views …", icon: <Bookmark size={15} aria-hidden />, onChoose: onViews }]
+            : []),
+          { label: "Columns …", icon: <Columns3 size={15} aria-hidden />, onChoose: onColumns },
+          { label: "Copy link", icon: <Copy size={15} aria-hidden />, onChoose: copy(location.href) },
+          {
+            label: "Copy as curl",
+            icon: <Terminal size={15} aria-hidden />,
+            onChoose: copy(curlOf(location.origin, path, filters)),
+          },
+        ]}
+      />
+    </div>
   );
 }
 

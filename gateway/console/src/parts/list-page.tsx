@@ -1,15 +1,16 @@
 import type { ItemOf, ListPath } from "@muster/client";
 import { SearchX } from "lucide-react";
 import { lazy, type ReactNode, Suspense, useEffect, useMemo, useState } from "react";
-import { type FilterOf, type FiltersOf, useCount, useList } from "../api/queries.ts";
+import { type FilterOf, type FiltersOf, type Lead, useCount, useList } from "../api/queries.ts";
 import { areChosen, usualColumns } from "../rules/column-choice.ts";
 import { tellingColumns } from "../rules/telling-columns.ts";
 import type { Tone } from "../rules/tone.ts";
 import { viewedList } from "../rules/viewed-lists.ts";
-import { ColumnsDialog, useColumnChoice, useShownColumns } from "./column-menu.tsx";
+import { ColumnsDialog, type ColumnsDialogProps, useColumnChoice, useShownColumns } from "./column-menu.tsx";
 import { type Choice, FilterBar } from "./filter-bar.tsx";
 import styles from "./list-head.module.css";
 import { ListHead } from "./list-head.tsx";
+import { ListNote } from "./list-note.tsx";
 import { type Matching, SelectionBar, useListSelection } from "./list-selection.tsx";
 import { noteListed } from "./listed.ts";
 import { useWhyNot } from "./me.tsx";
@@ -21,6 +22,7 @@ import { Tabs } from "./tabs.tsx";
 import { Instant } from "./time.tsx";
 import { TimeRange } from "./time-range.tsx";
 import { type Filters, pickFilters, useFilters } from "./use-filters.ts";
+import { useIsNarrow } from "./use-is-narrow.ts";
 import { useWorstFirst } from "./use-worst-first.ts";
 
 const SavedViews = lazy(() => import("./saved-views.tsx"));
@@ -58,11 +60,15 @@ type ListPageProps<P extends ListPath> = {
   groupOf?(row: ItemOf<P>, sort: string | undefined): string | null;
   /** The heading whose rows say nothing yet: they come last, and are shown on request. */
   quietGroup?: string;
+  /** The rows that need a look: they come first, however many others the list has. */
+  lead?: Lead<P> | undefined;
   /** What the rows are, after their number; without it, the title. */
   noun?: string;
-  /** Between the filters and the rows: its parts with their numbers, or what it is about. */
+  /** Among the filters: its parts with their numbers. */
   segments?: ReactNode | ((areRowsRead: boolean) => ReactNode);
-  /** What of all rows needs a look, above the filters. */
+  /** What the list is about, where its words are not everybody's. */
+  note?: string;
+  /** What of all rows needs a look, above them. */
   notice?: ReactNode;
   /** Below the rows: what else counts for them. */
   foot?(first: ItemOf<P>): ReactNode;
@@ -87,16 +93,19 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
     bulkAll,
     noun = nounOf(title),
     segments,
+    note,
     hasTimeRange = false,
     defaults,
+    lead,
   } = props;
+  const isNarrow = useIsNarrow();
   const notAllowed = useWhyNot(`GET ${path}`);
   const [filters, change] = useFilters();
   const query: Filters & FiltersOf<P> = pickFilters({ ...defaults, ...filters }, names) as FiltersOf<P>;
   const params = { ...(at ? { path: at } : {}), query };
   // In another order than newest first, new rows cannot be identified.
   const polled = everyMs && !query.sort ? { everyMs } : {};
-  const list = useList(path, { params }, { ...polled, enabled: notAllowed === null, isStill: true });
+  const list = useList(path, { params }, { ...polled, enabled: notAllowed === null, isStill: true, lead });
   const count = useCount(path, { params }, list);
   const { rows, grouped } = useOrdered(list, query.sort, props);
   const [columnChoice, chooseColumns] = useColumnChoice(path);
@@ -104,7 +113,11 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
   const possible = useShownColumns(columns, columnChoice);
   const isChosen = areChosen(columnChoice);
   const shownColumns = useMemo(() => tellingColumns(possible, rows, isChosen), [possible, rows, isChosen]);
-  const [areColumnsOpen, openColumns] = useState(false);
+  const { dialog, ...opens } = useListDialogs(path, names, {
+    columns: columns.filter(({ as }) => as !== "next"),
+    choice: columnChoice,
+    onChange: chooseColumns,
+  });
   const selection = useListSelection(rows, keyOf, query);
   const showNewest = () => {
     void list.showNewest();
@@ -121,6 +134,7 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
   }
   const exported = isChosen ? shownColumns.flatMap((column) => column.exported ?? []) : null;
   const shown: Shown = { columns: exported, total: count.total };
+  const parts = typeof segments === "function" ? segments(list.readCount !== null) : segments;
   const inForce = names.filter((name) => name !== "orgId" && name !== "sort" && filters[name]);
   const order = names.some((name) => name === "sort")
     ? { order: { inForce: query.sort, change: (sort: string | undefined) => change({ sort }) } }
@@ -136,33 +150,23 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
           path={path}
           asOf={list.asOf}
           onRefresh={() => showNewest()}
-          onColumns={() => openColumns(true)}
-          views={<Views path={path} names={names} />}
+          {...opens}
         >
           {typeof actions === "function" ? actions(shown) : actions}
         </ListHead>
-        <div>
-          {section ? <Tabs section={section} label={`Pages beside ${title}`} /> : null}
-          {props.notice}
-        </div>
-        <FilterBar {...(text ? { text } : {})} choices={choices} {...(labels ? { labels } : {})}>
+        {section ? <Tabs section={section} label={`Pages beside ${title}`} /> : null}
+        <FilterBar text={text} choices={choices} labels={labels} parts={parts}>
           {hasTimeRange ? <TimeRange /> : null}
           {props.controls}
         </FilterBar>
-        {typeof segments === "function" ? segments(list.readCount !== null) : segments}
+        {note && !isNarrow ? <ListNote>{note}</ListNote> : null}
+        {props.notice}
       </div>
-      {areColumnsOpen ? (
-        <ColumnsDialog
-          columns={columns.filter(({ as }) => as !== "next")}
-          choice={columnChoice}
-          onChange={chooseColumns}
-          onClose={() => openColumns(false)}
-        />
-      ) : null}
+      {dialog}
       <UnknownFilters filters={filters} names={names} change={change} />
       <ListFailure list={list} />
       <SelectionBar of={selection} total={count.total} bulk={bulk} bulkAll={bulkAll} />
-      <NewRows count={list.newCount} isMore={list.isMore} show={showNewest} />
+      <NewRows count={list.newCount} isMore={list.isMore} movedCount={list.movedCount} show={showNewest} />
       <SearchedTo list={list} />
       {list.isLoading ? <Skeleton what={`Loading ${title.toLowerCase()}`} /> : null}
       {rows.length > 0 ? (
@@ -186,9 +190,26 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
       ) : (
         empty
       )}
+      {note && isNarrow ? <ListNote>{note}</ListNote> : null}
       {rows[0] === undefined ? null : props.foot?.(rows[0])}
     </>
   );
+}
+
+/** What the menu of a list opens: its columns, and its saved views where it has some. */
+function useListDialogs(path: string, names: readonly string[], columns: Omit<ColumnsDialogProps, "onClose">) {
+  const [opened, open] = useState<"columns" | "views" | null>(null);
+  const views = viewedList(path);
+  const close = () => open(null);
+  const dialogs = {
+    columns: <ColumnsDialog {...columns} onClose={close} />,
+    views: views === null ? null : <SavedViews of={views} names={names} onClose={close} />,
+  };
+  return {
+    onColumns: () => open("columns"),
+    onViews: views === null ? undefined : () => open("views"),
+    dialog: opened === null ? null : <Suspense>{dialogs[opened]}</Suspense>,
+  };
 }
 
 type Ranking<Row> = {
@@ -216,25 +237,6 @@ function useOrdered<Row>(
 /** Whether a row of a short list comes before what starts another one. */
 const isUrgent = <Row,>(rows: readonly Row[], { isShort, toneOf }: Ranking<Row> & { isShort?: true }): boolean =>
   isShort === true && toneOf !== undefined && rows.some((row) => ["bad", "warn"].includes(toneOf(row)));
-
-/** The button of the saved views; nothing for a list that has none. */
-function Views({ path, names }: { path: string; names: readonly string[] }) {
-  const [isOpen, open] = useState(false);
-  const list = viewedList(path);
-  if (list === null) return null;
-  return (
-    <>
-      <button type="button" data-weight="quiet" aria-haspopup="dialog" onClick={() => open(true)}>
-        Views
-      </button>
-      {isOpen ? (
-        <Suspense>
-          <SavedViews of={list} names={names} onClose={() => open(false)} />
-        </Suspense>
-      ) : null}
-    </>
-  );
-}
 
 type UnknownFiltersProps = {
   filters: Filters;
@@ -296,13 +298,21 @@ function SearchedTo({ list }: { list: Pick<ReturnType<typeof useList>, "searched
 
 const keyOf = (row: unknown) => String((row as { id: string }).id);
 
-/** New rows: nothing moves under the pointer until the user requests them. */
-const NewRows = ({ count, isMore, show }: { count: number; isMore: boolean; show(): void }) => (
-  <div role="status" className={count > 0 ? styles.newest : undefined}>
-    {count > 0 ? (
+type NewRowsProps = {
+  count: number;
+  isMore: boolean;
+  /** How many rows would change to the head of the list, or from there. */
+  movedCount: number;
+  show(): void;
+};
+
+/** What is new: nothing moves under the pointer until the user requests it. */
+const NewRows = ({ count, isMore, movedCount, show }: NewRowsProps) => (
+  <div role="status" className={count + movedCount > 0 ? styles.newest : undefined}>
+    {count + movedCount > 0 ? (
       <button type="button" onClick={show}>
-        {count.toLocaleString()}
-        {isMore ? " or more" : ""} new – show
+        {(count + movedCount).toLocaleString()}
+        {isMore ? " or more" : ""} {movedCount > 0 ? "changed" : "new"} – show
       </button>
     ) : null}
   </div>

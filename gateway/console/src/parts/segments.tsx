@@ -1,4 +1,4 @@
-import type { ReactNode } from "react";
+import { X } from "lucide-react";
 import type { Tone } from "../rules/tone.ts";
 import styles from "./segments.module.css";
 
@@ -8,12 +8,12 @@ type SegmentsProps = {
   of: readonly Segment[];
   chosen: string | null;
   choose(key: string): void;
-  /** Further choices, after the parts. */
-  children?: ReactNode;
+  /** The key of all rows: pressing the part that is chosen goes back there. */
+  whole?: string;
 };
 
-/** Parts of a list with how many rows each has; one narrows the list to it. */
-export const Segments = ({ label, of: segments, chosen, choose, children }: SegmentsProps) => (
+/** Parts of a list with how many rows each has; one narrows the list to it. On a phone the whole has no button. */
+export const Segments = ({ label, of: segments, chosen, choose, whole }: SegmentsProps) => (
   <fieldset className={styles.segments}>
     <legend className="visually-hidden">{label}</legend>
     {segments.map(({ key, title, tone, count }) => (
@@ -21,13 +21,14 @@ export const Segments = ({ label, of: segments, chosen, choose, children }: Segm
         key={key}
         type="button"
         data-tone={tone ?? undefined}
+        data-whole={key === whole || undefined}
         aria-pressed={key === chosen}
-        onClick={() => choose(key)}
+        onClick={() => choose(key === chosen && whole !== undefined ? whole : key)}
       >
         {title}
         {count === null ? null : <b className="number">{count.toLocaleString()}</b>}
+        {key === chosen && whole !== undefined && key !== whole ? <X size={13} aria-hidden /> : null}
       </button>
     ))}
-    {children}
   </fieldset>
 );

@@ -34,8 +34,8 @@ export function useShortTime(): (at: Date, precision?: "toMinute") => string {
     `${shortTime(at, new Date(), { timeZone, hasSeconds: precision !== "toMinute" })}${suffixOf(zone)}`;
 }
 
-/** An instant: how long ago, with the instant itself as a tooltip. */
-export function Time({ at }: { at: string | null }) {
+/** An instant: how long ago, in short or in whole words, with the instant itself as a tooltip. */
+export function Time({ at, style = "short" }: { at: string | null; style?: "short" | "long" }) {
   useNow(30_000);
   const exact = useExactTime();
   if (at === null) return <span className="soft">never</span>;
@@ -43,7 +43,7 @@ export function Time({ at }: { at: string | null }) {
   return (
     <time dateTime={at} className="number" data-tip={`${exact(instant)} · ${at}`}>
       {/* Not the last tick: newer instants would be in its future. */}
-      {ago(instant, new Date())}
+      {ago(instant, new Date(), style)}
     </time>
   );
 }

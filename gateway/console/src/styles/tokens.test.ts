@@ -56,7 +56,7 @@ describe("the colours", () => {
   });
 
   it.each(others)("%s names no colour of its own and no base colour", (name) => {
-    expect(read(name).match(/#[0-9a-f]{3,8}\b|\brgb\(|--n\d+\b|--(blue|green|amber|red)\b/gi) ?? []).toEqual([]);
+    expect(read(name).match(/#[0-9a-f]{3,8}\b|\brgb\(|--n\d+\b|--(blue|violet|green|amber|red)\b/gi) ?? []).toEqual([]);
   });
 });
 

@@ -1,76 +1,11 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "@jest/globals";
 import { until } from "@muster/testing";
-import { agentMaker } from "../../support/agent-maker.ts";
-import type { Cluster } from "../../support/cluster.ts";
-import { enroller } from "../../support/enroller.ts";
+import { everyKind, names } from "../../support/every-kind.ts";
 import { startReceiver } from "../../support/receiver.ts";
 import { newRollout } from "../../support/releases.ts";
-import { newDirectory } from "../../support/scim.ts";
 import { enrolledAs, tenantWithAdmins } from "../../support/tenant-with-admins.ts";
 import { inChromium, type Visitor } from "./visitor.ts";
-
-/** Names as people and programs give them: as long as may be, without a space, and from right to left. */
-const names = ["x".repeat(255), `${"מבט-של-העובדים ".repeat(17)}`.trim(), "W".repeat(120)] as const;
-const [long, rightToLeft, wide] = names;
-
-type Tenant = Awaited<ReturnType<typeof tenantWithAdmins>>;
-
-/** One record of each kind with such a name; the id that each route shows. */
-async function everyKind(cluster: Cluster, { partnerId, orgId, admin }: Tenant, hook: string) {
-  const create = async (path: string, body: object, status = 201) => {
-    const reply = await admin.api.call("POST", path, { orgId, ...body });
-    expect({ path, status: reply.status, body: reply.body }).toEqual({ path, status, body: expect.anything() });
-    return String(reply.body.id);
-  };
-  const siteId = await create("/orgs/sites", { name: rightToLeft });
-  const agent = await (await agentMaker(cluster))({ partnerId, orgId, siteId }, { hostname: long });
-  const metrics = { "cpu.percent": 91, "memory.percent": 48, "disk.percent": 97 };
-  await agent.api.call("POST", `/agents/${agent.deviceId}/heartbeat`, { agentVersion: "1.4.2", metrics });
-  const logs = [{ timestamp: new Date().toISOString(), level: "error", component: "printer", message: wide }];
-  await agent.api.call("POST", `/agents/${agent.deviceId}/logs`, { logs });
-  const enroll = await enroller(cluster);
-  for (const hostname of ["old", rightToLeft]) await enroll(orgId, { siteId, hostname, hardwareId: `b-${orgId}` });
-  await create("/device-groups", { name: long });
-  await create("/api-keys", { name: wide, scopes: ["devices:read"] });
-  await create("/service-principals", { name: long, scopes: ["devices:read"] });
-  await create("/enrollment-keys", { name: rightToLeft });
-  const roleId = await create("/roles", { name: rightToLeft, description: wide, permissions: ["devices:read"] });
-  await create("/users", { email: `long-${orgId}@example.com`, name: long, roleId });
-  const providerId = await create("/sso/providers", { name: long, type: "oidc" });
-  const webhookId = await create("/webhooks", { name: rightToLeft, url: `${hook}/${wide}`, events: ["*"] });
-  await admin.api.call("POST", `/webhooks/${webhookId}/test`);
-  await create("/webhooks/portal-links", { name: long, capabilities: ["manage_webhooks", "resend_deliveries"] });
-  await create("/webhooks/event-types", { type: `custom.${"x".repeat(60)}`, description: wide });
-  await create("/audit-logs/alerts", { name: long, template: "many-refusals", notify: { mail: [admin.id] } });
-  await create("/audit-logs/streams", { name: wide, type: "webhook", url: hook });
-  await create("/audit-logs/exports", { action: wide }, 202);
-  const { id: directoryId } = await newDirectory(cluster, admin.api, { name: long });
-  const filter = { orgId, search: "old" };
-  const change = { autoUpdateEnabled: false };
-  const jobId = await create("/devices/bulk-jobs", { filter, expectedCount: 1, action: "update", change }, 202);
-  const firstOf = (path: string) =>
-    until(`a row of ${path}`, async () => {
-      const { body } = await admin.api.call("GET", path);
-      return (body.data?.[0] as { id: string } | undefined)?.id ?? null;
-    });
-  const deliveryId = await firstOf(`/webhooks/${webhookId}/deliveries`);
-  const auditId = await firstOf("/audit-logs/logs?action=site.create");
-  return {
-    "/devices/$id": agent.deviceId,
-    "/devices/$id/live": agent.deviceId,
-    "/devices/bulk-jobs/$id": jobId,
-    "/sites/$id": siteId,
-    "/audit/$id": auditId,
-    "/people/$id": admin.id,
-    "/roles/$id": roleId,
-    "/webhooks/$id": webhookId,
-    "/webhooks/$id/deliveries/$deliveryId": webhookId,
-    deliveryId,
-    "/settings/sso/$id": providerId,
-    "/settings/directories/$id": directoryId,
-  };
-}
 
 /** The router's pages, by who visits them and which of them. A page of the router that nobody visits fails. */
 const routes = {
@@ -162,6 +97,8 @@ async function expectEachBeautiful(visitor: Visitor, each: readonly string[], id
   }
 }
 
+const [long, rightToLeft, wide] = names;
+
 inChromium("the appearance of the console", (visit) => {
   for (const part of ["fleet", "trust", "connect"] as const) {
     visit(
@@ -188,8 +125,8 @@ inChromium("the appearance of the console", (visit) => {
     const root = await enrolledAs(cluster, "platform-admin", {});
     await root.api.call("PATCH", `/orgs/partners/${partnerId}`, { name: long });
     await root.api.call("PATCH", `/orgs/organizations/${orgId}`, { name: rightToLeft });
-    const template = { name: long, rings: [{ name: wide, orgIds: [orgId] }] };
-    await root.api.call("POST", "/agent-versions/rollout-templates", template);
+    const template = { name: `${long.slice(0, 60)}${orgId}`, rings: [{ name: wide.slice(0, 100), orgIds: [orgId] }] };
+    expect((await root.api.call("POST", "/agent-versions/rollout-templates", template)).status).toBe(201);
     await visitor.signIn(root, "/profile", root.recoveryCodes[0]);
     await expectEachBeautiful(visitor, routes.platform, {
       "/orgs/$id": orgId,

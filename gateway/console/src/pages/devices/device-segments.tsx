@@ -1,5 +1,4 @@
 import { useGet } from "../../api/queries.ts";
-import { type Choice, ChoiceField } from "../../parts/filter-bar.tsx";
 import { useMe } from "../../parts/me.tsx";
 import { Segments } from "../../parts/segments.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
@@ -13,12 +12,10 @@ type DeviceSegmentsProps = {
   isNarrowed: boolean;
   /** Counts of a large fleet cost more than its first rows, which come first. */
   areRowsRead: boolean;
-  /** Statuses that no segment is. */
-  others: Choice["options"];
 };
 
 /** How many devices are in which state; each narrows the list to them and keeps its other filters. */
-export function DeviceSegments({ isNarrowed, areRowsRead, others }: DeviceSegmentsProps) {
+export function DeviceSegments({ isNarrowed, areRowsRead }: DeviceSegmentsProps) {
   const me = useMe();
   const [filters, change] = useFilters();
   const { siteId, groupId } = filters;
@@ -42,18 +39,11 @@ export function DeviceSegments({ isNarrowed, areRowsRead, others }: DeviceSegmen
       label="Parts of the fleet"
       of={segments.map((segment) => ({ ...segment, count: isNarrowed ? null : segment.count }))}
       chosen={chosenSegment(filters)}
+      whole="all"
       choose={(key) => {
         const filter = segments.find((segment) => segment.key === key)?.filter;
         change({ status: filter?.status, updateState: filter?.updateState });
       }}
-    >
-      <ChoiceField
-        label="Status"
-        none="others"
-        options={others}
-        value={others.some(([value]) => value === filters.status) ? (filters.status ?? "") : ""}
-        choose={(status) => change({ status })}
-      />
-    </Segments>
+    />
   );
 }

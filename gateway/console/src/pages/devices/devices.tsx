@@ -13,13 +13,14 @@ import { ListPage } from "../../parts/list-page.tsx";
 import { useMe } from "../../parts/me.tsx";
 import { NameOf } from "../../parts/name-of.tsx";
 import { EmptyState } from "../../parts/states.tsx";
-import { Status } from "../../parts/status.tsx";
+import { Status, toneOf } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 import { chosenSegment } from "../../rules/fleet-segments.ts";
 import { fleetStatuses } from "../../rules/fleet-size.ts";
 import { systemName } from "../../rules/system-name.ts";
+import { worstFirst } from "../../rules/tone.ts";
 import type { Me } from "../../rules/why-not.ts";
 import { BulkAll } from "./bulk-all.tsx";
 import { BulkDevices } from "./bulk-devices.tsx";
@@ -34,6 +35,15 @@ const statuses = [
 
 /** Filters that leave some of the devices out that the segments count. */
 const narrowing = ["os", "agentVersion", "label", "seenBefore", "enrollmentKeyId", "search"] as const;
+/** Whoever chooses one of these gets the rows in the order of the API. */
+const unordered = ["status", "updateState", "search", "sort"] as const;
+type Device = ItemOf<"/api/v1/devices">;
+
+/** What needs a look first, while no filter and no order says otherwise. */
+const lead = {
+  filters: { status: "quarantined,offline" },
+  order: (devices: Device[]) => worstFirst(devices, ({ status }) => toneOf(status)),
+};
 
 /** The fleet that the user may see, newest first; a search finds decommissioned devices, too. */
 export function Devices() {
@@ -58,6 +68,7 @@ export function Devices() {
       choices={[
         { name: "os", label: "System", options: asOptions(["windows", "linux", "darwin"]) },
         ...(siteNames.size > 0 ? [{ name: "siteId", label: "Site", options: [...siteNames] }] : []),
+        { name: "status", label: "Status", none: "in use", options: statuses },
       ]}
       labels={{
         groupId: "Group",
@@ -74,12 +85,9 @@ export function Devices() {
       bulk={(devices, clear) => <BulkDevices devices={devices} onDone={clear} />}
       bulkAll={(matching, clear) => <BulkAll matching={matching} onDone={clear} />}
       columns={columns({ me, orgId, change, isEverywhere })}
+      lead={unordered.some((name) => filters[name]) ? undefined : lead}
       segments={(areRowsRead) => (
-        <DeviceSegments
-          isNarrowed={narrowing.some((name) => filters[name])}
-          areRowsRead={areRowsRead}
-          others={statuses}
-        />
+        <DeviceSegments isNarrowed={narrowing.some((name) => filters[name])} areRowsRead={areRowsRead} />
       )}
       actions={
         <Link {...to("/devices/add", { orgId })} className="button" data-weight="primary">
@@ -109,7 +117,7 @@ function columns({
   orgId: string | undefined;
   change: ReturnType<typeof useFilters>[1];
   isEverywhere: boolean;
-}): Column<ItemOf<"/api/v1/devices">>[] {
+}): Column<Device>[] {
   return [
     {
       id: "host",
@@ -172,7 +180,7 @@ function columns({
       sort: "lastSeenAt",
       isEnd: true,
       as: "end",
-      cell: ({ lastSeenAt }) => <Time at={lastSeenAt} />,
+      cell: (device) => <LastSeen of={device} />,
     },
     nextColumn(me, deviceOperations, ({ hostname }) => hostname),
   ];
@@ -191,8 +199,18 @@ const Location = ({ orgId, siteId }: { orgId: string | null; siteId: string | nu
   </>
 );
 
+/** When it was last seen; of one that is away, in whole words. */
+const LastSeen = ({ of: { status, lastSeenAt } }: { of: Device }) =>
+  status === "offline" ? (
+    <span className="warn">
+      <Time at={lastSeenAt} style="long" />
+    </span>
+  ) : (
+    <Time at={lastSeenAt} />
+  );
+
 /** A version, which narrows the list to the devices that run it, and how it stands to its target. */
-const AgentVersion = ({ of, onChoose }: { of: ItemOf<"/api/v1/devices">; onChoose(): void }) => (
+const AgentVersion = ({ of, onChoose }: { of: Device; onChoose(): void }) => (
   <>
     <button
       type="button"
@@ -208,20 +226,20 @@ const AgentVersion = ({ of, onChoose }: { of: ItemOf<"/api/v1/devices">; onChoos
 );
 
 /** How its versions stand to their targets, where they are not the same; held where its updates are turned off. */
-function HowItStands({ of: { updateState, autoUpdateEnabled } }: { of: ItemOf<"/api/v1/devices"> }) {
+function HowItStands({ of: { updateState, autoUpdateEnabled } }: { of: Device }) {
   if (updateState === null || updateState === "current") return null;
   const isHeld = updateState !== "ahead" && !autoUpdateEnabled;
   const state = isHeld ? "held" : updateState;
   return (
     <span data-tip={tipOf(state)}>
-      <Status of={state} tone={toneOf(state)} />
+      <Status of={state} tone={updateTone(state)} />
     </span>
   );
 }
 
-type UpdateState = "held" | NonNullable<ItemOf<"/api/v1/devices">["updateState"]>;
+type UpdateState = "held" | NonNullable<Device["updateState"]>;
 
-const toneOf = (state: UpdateState) => (state === "failed" ? "bad" : state === "behind" ? "warn" : "off");
+const updateTone = (state: UpdateState) => (state === "failed" ? "bad" : state === "behind" ? "warn" : "off");
 
 function tipOf(state: UpdateState): string {
   switch (state) {

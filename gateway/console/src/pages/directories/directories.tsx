@@ -8,7 +8,6 @@ import { review } from "../../operations/review.ts";
 import { Cause } from "../../parts/cause.tsx";
 import { Facts, Section } from "../../parts/facts.tsx";
 import { toRecord } from "../../parts/links.ts";
-import { ListNote } from "../../parts/list-note.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
 import { LongCode } from "../../parts/long-text.tsx";
 import { useMe } from "../../parts/me.tsx";
@@ -37,12 +36,7 @@ export function Directories() {
         ? { choices: [{ name: "scope", label: "Whose", options: [["partner", "the partner's own"]] as const }] }
         : {})}
       everyMs={30_000}
-      segments={
-        <ListNote>
-          People whom a directory adds, changes or removes are added, changed or removed here; its groups give them
-          roles.
-        </ListNote>
-      }
+      note="People whom a directory adds, changes or removes are added, changed or removed here; its groups give them roles."
       isShort
       foot={({ scimUrl }) => (
         <Section title="What is entered at a directory">

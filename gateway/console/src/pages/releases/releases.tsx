@@ -10,7 +10,6 @@ import { syncVersion } from "../../operations/sync-version.tsx";
 import { Marked } from "../../parts/action-name.tsx";
 import { Cause } from "../../parts/cause.tsx";
 import { to, toRecord } from "../../parts/links.ts";
-import { ListNote } from "../../parts/list-note.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
 import { useMe, useWhyNot } from "../../parts/me.tsx";
 import { stateColumn } from "../../parts/state-column.tsx";
@@ -47,9 +46,7 @@ export function Releases() {
       title="Releases"
       section="releases"
       path="/api/v1/agent-versions"
-      segments={
-        <ListNote>Devices install the promoted version, unless a pin or a rollout gives them another one.</ListNote>
-      }
+      note="Devices install the promoted version, unless a pin or a rollout gives them another one."
       filters={["component"]}
       choices={[{ name: "component", label: "Program", options: components }]}
       everyMs={30_000}
