@@ -6,7 +6,7 @@ import { bareEnv, emptyFolder, must, npmTools, run } from "./tools.mjs";
 const program = (scope) => `import { createMusterClient, linesOf, type paths, verifyWebhook } from "${scope}/client";
 import { access } from "${scope}/client/access";
 
-const muster = createMusterClient({ baseUrl: "http://localhost:3000", apiKey: "svc_x" });
+const muster = createMusterClient({ baseUrl: "http://muster.invalid", apiKey: "svc_x" });
 const { data, error } = await muster.GET("/api/v1/devices", { params: { query: { limit: "10" } } });
 const name: string | undefined = data?.data[0]?.hostname;
 // @ts-expect-error: there is no such path.
