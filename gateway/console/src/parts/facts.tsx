@@ -10,11 +10,13 @@ type FactsProps = {
   isWide?: true;
   /** Each value below its name, where addresses have little room. */
   isStacked?: true;
+  /** Values of a few words: two of them beside one another in less room. */
+  isShort?: true;
 };
 
 /** Names and values of a record. */
-export const Facts = ({ of, isBrief, isWide, isStacked }: FactsProps) => (
-  <dl className={styles.facts} data-size={isStacked ? "stacked" : isWide ? "wide" : undefined}>
+export const Facts = ({ of, isBrief, isWide, isStacked, isShort }: FactsProps) => (
+  <dl className={styles.facts} data-size={isStacked ? "stacked" : isWide ? "wide" : isShort ? "short" : undefined}>
     {of.map(([name, value]) =>
       isBrief && (value === null || value === undefined) ? null : (
         <div key={name}>

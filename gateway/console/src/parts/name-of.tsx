@@ -10,13 +10,14 @@ const load = batched(idsMax, async (ids) => {
   return new Map(data.map(({ id, name }) => [id, name]));
 });
 
+/** The name of a record by its id; nothing while it is not known, and of one that the user may not see. */
+export const useNameOf = (id: string, enabled = true): string | null | undefined =>
+  useQuery({ queryKey: ["name", id], queryFn: () => load(id), staleTime: 300_000, enabled }).data;
+
 /**
  * The name of a record of which a list holds only the id; the beginning of the id when the user may not know the name.
  */
-export function NameOf({ id }: { id: string }) {
-  const { data } = useQuery({ queryKey: ["name", id], queryFn: () => load(id), staleTime: 300_000 });
-  return data ?? <code>{id.slice(0, 8)}</code>;
-}
+export const NameOf = ({ id }: { id: string }) => useNameOf(id) ?? <code>{id.slice(0, 8)}</code>;
 
 /** The column with each row's organization, for lists with rows of several organizations. */
 export const organizationColumn = {

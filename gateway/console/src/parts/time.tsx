@@ -34,8 +34,15 @@ export function useShortTime(): (at: Date, precision?: "toMinute") => string {
     `${shortTime(at, new Date(), { timeZone, hasSeconds: precision !== "toMinute" })}${suffixOf(zone)}`;
 }
 
+type TimeProps = {
+  at: string | null;
+  style?: "short" | "long";
+  /** What is said of it in place of how long ago it was. */
+  as?: string;
+};
+
 /** An instant: how long ago, in short or in whole words, with the instant itself as a tooltip. */
-export function Time({ at, style = "short" }: { at: string | null; style?: "short" | "long" }) {
+export function Time({ at, style = "short", as }: TimeProps) {
   useNow(30_000);
   const exact = useExactTime();
   if (at === null) return <span className="soft">never</span>;
@@ -43,7 +50,7 @@ export function Time({ at, style = "short" }: { at: string | null; style?: "shor
   return (
     <time dateTime={at} className="number" data-tip={`${exact(instant)} · ${at}`}>
       {/* Not the last tick: newer instants would be in its future. */}
-      {ago(instant, new Date(), style)}
+      {as ?? ago(instant, new Date(), style)}
     </time>
   );
 }

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "@jest/globals";
-import { actionTitle, actionWords, attemptTitle, rowTitle } from "./action-words.ts";
+import { actionTitle, actionWords, actorWords, attemptTitle, rowTitle } from "./action-words.ts";
 
 /** Every action that a route names. */
 function actionsOfRoutes(): string[] {
@@ -85,4 +85,16 @@ it("a bulk job's row says how many devices it changed, and how", () => {
   } as const;
   expect(rowTitle(job)).toBe("1,200 devices decommissioned");
   expect(actionWords(job)).toEqual({ did: "decommissioned", kind: "1,200 devices", name: null });
+});
+
+it.each([
+  [{ actorType: "user", user: { name: "Kim Roe", email: "kim@acme.example" } }, "Kim Roe"],
+  [{ actorType: "user", user: { name: null, email: "kim@acme.example" } }, "kim@acme.example"],
+  [{ actorType: "api_key", user: { name: null, email: null } }, "an API key"],
+  [{ actorType: "agent", user: { name: null, email: null } }, "an agent"],
+  [{ actorType: "system", user: { name: null, email: null } }, "Muster"],
+  [{ actorType: "system", user: { name: "agent-release", email: null } }, "Muster"],
+  [{ actorType: "system", user: { name: "Link of Kim", email: null } }, "Link of Kim"],
+])("the actor of a row %j is %s", (row, words) => {
+  expect(actorWords(row)).toBe(words);
 });

@@ -216,3 +216,17 @@ export const isByUser = ({ actorType }: Acted) => actorType === "user" || actorT
 
 /** Who did what an audit row of a user says. */
 export const actorOf = ({ user }: Acted) => user.name ?? user.email ?? "An API key";
+
+const actorKinds: Readonly<Record<string, string>> = {
+  user: "a user",
+  api_key: "an API key",
+  agent: "an agent",
+  system: "Muster",
+};
+
+/** Who did what any audit row says, within a sentence; one without a name by its kind. Muster's services are Muster. */
+export function actorWords({ user, actorType }: Acted): string {
+  const name = user.name ?? user.email;
+  const isService = actorType === "system" && /^[a-z-]+$/.test(name ?? "");
+  return (isService ? null : name) ?? actorKinds[actorType] ?? actorType;
+}

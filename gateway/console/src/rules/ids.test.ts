@@ -1,5 +1,5 @@
 import { expect, it } from "@jest/globals";
-import { isId } from "./ids.ts";
+import { isId, isRecordId } from "./ids.ts";
 
 it.each([
   ["0198b1de-0000-7000-8000-000000000001", true],
@@ -9,4 +9,13 @@ it.each([
   ["", false],
 ])("the text %j is an id: %s", (text, expected) => {
   expect(isId(text)).toBe(expected);
+});
+
+it.each([
+  ["0198b1de-0000-7000-8000-000000000001", true],
+  ["00000000-0000-0000-0000-000000000000", false],
+  ["a script", false],
+  [null, false],
+])("the id %j of a row is that of a record: %s", (id, expected) => {
+  expect(isRecordId(id)).toBe(expected);
 });

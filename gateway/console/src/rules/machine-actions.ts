@@ -13,6 +13,17 @@ export const bulkJobTarget = "device_bulk_job";
 /** What is left out of the audit trail at first: what machines do, and each device of a bulk job. */
 export const foldedRows = { excludeActions: machineActions.join(","), excludeTargetTypes: bulkJobTarget } as const;
 
+const signIns: ReadonlySet<string> = new Set(["user.login", "user.logout"]);
+type Row = { action: string; targets: readonly { type: string }[] };
+
+/** What is folded beside a row: never its own kind, and nothing of a sign-in beside another one. */
+export function foldedBeside({ action, targets }: Row) {
+  const isSignIn = [...signIns].some((each) => action.startsWith(each));
+  const folded = machineActions.filter((each) => each !== action && !(isSignIn && signIns.has(each)));
+  const isOfJob = targets.some(({ type }) => type === bulkJobTarget);
+  return { excludeActions: folded.join(","), ...(isOfJob ? {} : { excludeTargetTypes: bulkJobTarget }) };
+}
+
 /** The name of no action and no type: excluding it excludes nothing. */
 export const nothing = "none";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "@jest/globals";
-import { recordedFacts, rowSentence } from "./row-sentence.ts";
+import { isDeleting, recordedFacts, rowSentence } from "./row-sentence.ts";
 
 const kim = { actorType: "user", user: { name: "Kim Roe", email: "kim@acme.example" } };
 const on = (type: string, name: string | null) => ({ resource: { type, name } });
@@ -48,4 +48,13 @@ it("what a row recorded are its plain values", () => {
     ["Is late", "false"],
     ["Reason", "A file was in use each time."],
   ]);
+});
+
+it.each([
+  [{ action: "site.delete", result: "success" as const }, true],
+  [{ action: "site.delete", result: "denied" as const }, false],
+  [{ action: "device_group.devices.remove", result: "success" as const }, false],
+  [{ action: "site.update", result: "success" as const }, false],
+])("a row %j says that its record is gone: %s", (row, expected) => {
+  expect(isDeleting(row)).toBe(expected);
 });

@@ -19,6 +19,10 @@ export function rowSentence(row: Row): { who: string; did: string; name: string 
   return { who, did: what === "" || /^\d/.test(what) ? `${did} ${what}`.trimEnd() : `${did} the ${what}`, name };
 }
 
+/** Whether a row says that its record was deleted. */
+export const isDeleting = ({ action, result = "success" }: Pick<Row, "action" | "result">): boolean =>
+  result === "success" && action.endsWith(".delete");
+
 /** What a row recorded besides changes, as names and values; nothing of lists and records, which its JSON has. */
 export function recordedFacts(details: Readonly<Record<string, unknown>>): [name: string, value: string][] {
   return Object.entries(details).flatMap(([name, value]): [string, string][] => {

@@ -251,11 +251,52 @@ inChromium("the console's pages", (visit) => {
     await raw.waitFor();
     await page.getByRole("button", { name: "Verify from this row on" }).click();
     await page.getByText(/^Verified: /).waitFor();
-    await visitor.expectAccessible();
+    await visitor.expectAccessibleAtBothWidths();
     await visitor.open(`/audit/${randomUUID()}`, "Audit row");
     await page.getByText("This does not exist, or is not yours to see.").waitFor();
     await visitor.open("/audit/x/y", "No such page");
   });
+
+  visit(
+    "lead from an audit row to the record, its history, and what the same person did around it",
+    async (visitor) => {
+      const { cluster, page } = visitor;
+      const { orgId, admin } = await tenantWithAdmins(cluster);
+      const site = await admin.api.call("POST", "/orgs/sites", { orgId, name: "Lisbon" });
+      await admin.api.call("PATCH", `/orgs/sites/${site.body.id}`, { timezone: "Europe/Lisbon" });
+      await admin.api.call("POST", "/device-groups", { orgId, name: "Kiosks" });
+      const rowId = await until("the audit rows", async () => {
+        const { body } = await admin.api.call(
+          "GET",
+          "/audit-logs/logs?actions=site.create,site.update,device_group.create",
+        );
+        const rows = (body.data ?? []) as { id: string; action: string }[];
+        return rows.length === 3 ? rows.find(({ action }) => action === "site.update")?.id : null;
+      });
+      const card = (title: string | RegExp) =>
+        page.locator("section", { has: page.getByRole("heading", { name: title, level: 2 }) });
+      const history = card("History of Lisbon");
+      const around = card("What Test org-admin did around it");
+      await visitor.signIn(admin, `/audit/${rowId}`, admin.recoveryCodes[0]);
+      await history.locator("[aria-current]", { hasText: "Site changed by Test org-admin" }).waitFor();
+      await around.locator("[aria-current]", { hasText: "this entry" }).waitFor();
+      await around.getByRole("link", { name: /^Device group created Kiosks/ }).waitFor();
+      expect(await around.getByRole("link", { name: /^Signed in/ }).count()).toBe(0);
+      await visitor.expectAccessibleAtBothWidths();
+      await page.getByRole("link", { name: "Lisbon", exact: true }).waitFor();
+      await visitor.follow(history.getByRole("link", { name: /^Site created/ }));
+      await history.getByRole("link", { name: /^Site changed by Test org-admin/ }).waitFor();
+      await page.getByRole("link", { name: "All that was done in it" }).click();
+      await page.getByRole("button", { name: /^Session: / }).waitFor();
+      await page.getByRole("link", { name: "Device group created" }).waitFor();
+      // The entry stands without them.
+      visitor.losingTheGateway();
+      await page.route("**/api/v1/audit-logs/logs?**", (route) => route.abort("connectionrefused"));
+      await visitor.open(`/audit/${rowId}`, /Site changed/);
+      await history.getByText("Muster cannot be reached.").waitFor();
+      await page.getByRole("row", { name: /Europe\/Lisbon/ }).waitFor();
+    },
+  );
 
   visit("make a webhook whose secret is shown once, test it, and show its attempts", async (visitor) => {
     const { cluster, page } = visitor;

@@ -4,24 +4,24 @@ import { Facts, Json, Part, Section } from "../../parts/facts.tsx";
 import { Fold } from "../../parts/fold.tsx";
 import { CopyButton } from "../../parts/list-head.tsx";
 import { LongCode } from "../../parts/long-text.tsx";
-import { NameOf } from "../../parts/name-of.tsx";
 import { Neighbours } from "../../parts/neighbours.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import plain from "../../parts/plain-table.module.css";
 import { PlainTable } from "../../parts/plain-table.tsx";
+import { RecordLink } from "../../parts/record-link.tsx";
 import { Sides } from "../../parts/sides.tsx";
 import { FailureState, Loading } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { ExactInstant } from "../../parts/time.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
-import { rowTitle, words } from "../../rules/action-words.ts";
+import { rowTitle } from "../../rules/action-words.ts";
 import { sidesOf } from "../../rules/changed-fields.ts";
 import { changesOf } from "../../rules/changes.ts";
-import { claimedActorIn } from "../../rules/claimed-actor.ts";
 import { curlOf } from "../../rules/curl.ts";
-import { reasonSentence } from "../../rules/reason-sentences.ts";
-import { namedTypes, recordedFacts, rowSentence } from "../../rules/row-sentence.ts";
+import { isDeleting, namedTypes, recordedFacts, rowSentence } from "../../rules/row-sentence.ts";
+import { ActorAround, RecordHistory } from "./row-around.tsx";
 import { Verification } from "./verification.tsx";
+import { WhoAndWhere } from "./who-and-where.tsx";
 
 type Entry = BodyOf<"/api/v1/audit-logs/logs/{id}">;
 
@@ -47,7 +47,20 @@ export function AuditRow() {
         sub={<Said of={data} />}
         actions={<Neighbours id={id} words={["Newer entry", "Older entry"]} />}
       />
-      <Sides main={<Sheet of={data} />} side={<Seal of={data} />} />
+      <Sides
+        main={
+          <>
+            <Sheet of={data} />
+            <RecordHistory of={data} />
+          </>
+        }
+        side={
+          <>
+            <Seal of={data} />
+            <ActorAround of={data} />
+          </>
+        }
+      />
     </>
   );
 }
@@ -94,35 +107,6 @@ function Sheet({ of: data }: { of: Entry }) {
 const textOf = (value: unknown) =>
   value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value);
 
-/** Who did it, from where, and what the API calls it: what the line below the title does not say. */
-function WhoAndWhere({ of: data }: { of: Entry }) {
-  const claimedActor = claimedActorIn(data.details);
-  const { who, name } = rowSentence(data);
-  const actor = data.user.email ?? data.user.name ?? data.actorType;
-  return (
-    <Facts
-      of={[
-        ["Actor", who === actor ? null : actor],
-        ["Kind of actor", data.actorType === "user" || who === data.actorType ? null : data.actorType],
-        ...(claimedActor === null ? [] : ([["Claimed actor", claimedActor]] as const)),
-        ["Client", data.userAgent],
-        [
-          "Resource",
-          name === null && nameOf(data) === null ? (
-            <span key="resource">
-              {words(data.resource.type)} {data.resource.id}
-            </span>
-          ) : null,
-        ],
-        ["Action", <code key="action">{data.action}</code>],
-        ["Category", data.category],
-        ["Error", data.errorMessage && reasonSentence(data.errorMessage)],
-      ]}
-      isBrief
-    />
-  );
-}
-
 const Copies = ({ of: { id, details } }: { of: Entry }) => (
   <>
     <CopyButton what="link" text={() => location.href} icon={<Link2 size={15} aria-hidden />} />
@@ -158,16 +142,28 @@ function Seal({ of: row }: { of: Entry }) {
   );
 }
 
-/** The name of a resource that the row has by its id alone. */
-const nameOf = ({ resource: { id, type } }: Entry) => (id && namedTypes.includes(type) ? <NameOf id={id} /> : null);
-
 /** Who did what to what, when, and from where. */
 function Said({ of: row }: { of: Entry }) {
   const { who, did, name } = rowSentence(row);
-  const what = name ?? nameOf(row);
+  const orgId = row.orgId ?? undefined;
+  const { id, type } = row.resource;
+  const isNamed = name !== null || namedTypes.includes(type);
+  const actor = { type: row.actorType, id: row.user.id, name: row.user.name ?? row.user.email };
   return (
     <span>
-      <b>{who}</b> {did} {what ? <b>{what}</b> : null} · <ExactInstant at={row.timestamp} />
+      <b>
+        {actor.name || actor.type === "agent" ? <RecordLink of={actor} orgId={orgId} /> : who.replace(/:$/, "")}
+        {who.endsWith(":") ? ":" : null}
+      </b>{" "}
+      {did}{" "}
+      {id === row.user.id ? null : id && isNamed ? (
+        <b>
+          <RecordLink of={{ type, id, name }} orgId={orgId} isGone={isDeleting(row)} />
+        </b>
+      ) : (
+        <b>{name}</b>
+      )}{" "}
+      · <ExactInstant at={row.timestamp} />
       {row.ipAddress ? ` · from ${row.ipAddress}` : null}
     </span>
   );

@@ -39,6 +39,8 @@ const commonFilters = [
   "resource",
   "resourceId",
   "target",
+  "ipAddress",
+  "sessionId",
   "excludeActions",
   "excludeTargetTypes",
   "from",
@@ -46,7 +48,10 @@ const commonFilters = [
 ] as const;
 
 /** Whoever looks for one of these gets every row of it. */
-const narrowing = ["q", "user", "actorId", "action", "actions", "resource", "resourceId", "target"] as const;
+const narrowing = [
+  ...["q", "user", "actorId", "action", "actions"],
+  ...["resource", "resourceId", "target", "ipAddress", "sessionId"],
+] as const;
 type AuditRow = ItemOf<"/api/v1/audit-logs/logs">;
 
 /** The audit trail: who did what, newest first, by day. */
@@ -78,6 +83,8 @@ export function Audit() {
         resource: "Resource",
         resourceId: "Resource",
         target: "About",
+        ipAddress: "Address",
+        sessionId: "Session",
       }}
       hasTimeRange
       defaults={defaults}

@@ -1,0 +1,54 @@
+import type { ItemOf } from "@muster/client";
+import { Link } from "@tanstack/react-router";
+import { actorWords, rowTitle } from "../rules/action-words.ts";
+import { rowInShort } from "../rules/changed-fields.ts";
+import { namedTypes } from "../rules/row-sentence.ts";
+import { toRecord } from "./links.ts";
+import { NameOf } from "./name-of.tsx";
+
+export type AuditRow = ItemOf<"/api/v1/audit-logs/logs">;
+
+type AuditLineProps = {
+  of: AuditRow;
+  orgId: string | undefined;
+  /** What a list about one actor or one record leaves to say: who did it, or to what. */
+  says: "who" | "what";
+  /** The row that the page is about is no link. */
+  isCurrent?: boolean;
+  /** How many rows the line stands for. */
+  count?: number;
+};
+
+/** One line of what an audit row says, which leads to its page. */
+export function AuditLine({ of: row, orgId, says, isCurrent = false, count = 1 }: AuditLineProps) {
+  const inShort = rowInShort(row);
+  const line = (
+    <>
+      {rowTitle(row)}{" "}
+      {says === "what" ? (
+        <b>{nameIn(row)}</b>
+      ) : isOfItself(row) ? null : (
+        <span className="soft">by {actorWords(row)}</span>
+      )}
+      {inShort ? <small className="soft"> · {inShort}</small> : null}
+      {count > 1 ? <small className="soft"> · {count.toLocaleString()} times</small> : null}
+    </>
+  );
+  return isCurrent ? (
+    line
+  ) : (
+    <Link
+      {...toRecord("/audit/$id", { id: row.id }, { orgId })}
+      className={row.result === "success" ? undefined : "bad"}
+    >
+      {line}
+    </Link>
+  );
+}
+
+/** A sign-in is nobody else's, and a refused one perhaps not the person's either. */
+const isOfItself = ({ action }: AuditRow) => /^user\.log(?:in|out)/.test(action);
+
+/** The name of its record, where that is not the actor. */
+const nameIn = ({ resource: { type, id, name }, user }: AuditRow) =>
+  id === user.id ? null : (name ?? (id && namedTypes.includes(type) ? <NameOf id={id} /> : null));
