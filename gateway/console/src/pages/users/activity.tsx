@@ -1,31 +1,33 @@
 import { Link } from "@tanstack/react-router";
-import { useGet } from "../../api/queries.ts";
+import { type BodyOf, type Failed, useGet } from "../../api/queries.ts";
 import { iconOf } from "../../parts/action-icon.tsx";
+import { AuditLine } from "../../parts/audit-line.tsx";
 import { EventList } from "../../parts/event-list.tsx";
 import { Section } from "../../parts/facts.tsx";
-import { to, toRecord } from "../../parts/links.ts";
+import { to } from "../../parts/links.ts";
 import { FailureState, Loading } from "../../parts/states.tsx";
-import { actorOf, rowTitle } from "../../rules/action-words.ts";
+import { foldedRows } from "../../rules/machine-actions.ts";
+import { useAccountRows } from "./account-rows.ts";
 
-const most = 8;
+const [mostDone, mostChanges, readMost] = [8, 6, "30"];
 
+type Rows = BodyOf<"/api/v1/audit-logs/logs">["data"];
+type Account = { id: string; orgId: string | null };
 type ActivityProps = {
   title: string;
-  /** Filters of the audit trail. */
-  by: { actorId: string } | { resourceId: string };
+  rows: Rows | undefined;
+  read: { error: Failed | null; isPending: boolean; refetch(): Promise<unknown> };
+  /** Filters of the audit trail that find all of them. */
+  all: { actorId: string } | { resourceId: string };
   orgId: string | null;
-  /** Whether rows say who did it. */
-  hasActor?: true;
+  says: "who" | "what";
+  /** Instead of rows. */
+  none: string;
 };
 
-/** The newest audit rows of a filter, and where all of them are; nothing without a row. */
-export function Activity({ title, by, orgId, hasActor }: ActivityProps) {
-  const search = { ...by, orgId: orgId ?? undefined };
-  const query = { ...by, ...(orgId ? { orgId } : {}), limit: String(most), skipCount: "true" };
-  const { data, error, isPending, refetch } = useGet("/api/v1/audit-logs/logs", { params: { query } });
-  const rows = data?.data ?? [];
-  // Without a row there is nothing to look at.
-  if (data && rows.length === 0) return null;
+/** Audit rows as lines, and where all of them are. */
+function Activity({ title, rows = [], read: { error, isPending, refetch }, all, orgId, says, none }: ActivityProps) {
+  const search = { ...all, orgId: orgId ?? undefined };
   return (
     <Section
       title={title}
@@ -33,21 +35,52 @@ export function Activity({ title, by, orgId, hasActor }: ActivityProps) {
     >
       {error ? <FailureState failure={error.failure} onRetry={() => void refetch()} /> : null}
       {isPending ? <Loading what="Loading the audit trail" /> : null}
+      {rows.length === 0 && !isPending && !error ? <p className="soft">{none}</p> : null}
       <EventList
         of={rows.map((row) => ({
           key: row.id,
           at: row.timestamp,
           icon: iconOf(row.action),
-          text: (
-            <Link
-              {...toRecord("/audit/$id", { id: row.id }, { orgId: search.orgId })}
-              className={row.result === "success" ? undefined : "bad"}
-            >
-              {rowTitle(row)} {hasActor ? <span className="soft">by {actorOf(row)}</span> : <b>{row.resource.name}</b>}
-            </Link>
-          ),
+          tone: row.result === "success" ? undefined : "bad",
+          text: <AuditLine of={row} orgId={search.orgId} says={says} />,
         }))}
       />
     </Section>
+  );
+}
+
+/** What a person changed last, besides their own account. */
+export function Done({ by: { id, orgId } }: { by: Account }) {
+  const excludeActions = `${foldedRows.excludeActions},user.login.failed`;
+  const of = { actorId: id, ...foldedRows, excludeActions, ...(orgId ? { orgId } : {}) };
+  const query = { ...of, limit: readMost, skipCount: "true" };
+  const read = useGet("/api/v1/audit-logs/logs", { params: { query } });
+  return (
+    <Activity
+      title="What they did"
+      rows={read.data?.data.filter(({ resource }) => resource.id !== id).slice(0, mostDone)}
+      read={read}
+      all={{ actorId: id }}
+      orgId={orgId}
+      says="what"
+      none="No change besides those of their own account is recorded."
+    />
+  );
+}
+
+/** What was done to an account. Who created it stands among the account's facts. */
+export function Changes({ of: account }: { of: Account }) {
+  const read = useAccountRows(account);
+  const rows = read.data?.data.filter(({ action, result }) => action !== "user.create" || result !== "success");
+  return (
+    <Activity
+      title="Changes of the account"
+      rows={rows?.slice(0, mostChanges)}
+      read={read}
+      all={{ resourceId: account.id }}
+      orgId={account.orgId}
+      says="who"
+      none="Nobody has changed it since it was created."
+    />
   );
 }

@@ -11,7 +11,7 @@ export function Allowed({ roleId }: { roleId: string }) {
   return (
     <Part>
       <h3>What they may do</h3>
-      <Facts of={permissionAreas(data.permissions).map(({ area, verbs }) => [area, verbs.join(", ")])} />
+      <Facts of={permissionAreas(data.permissions).map(({ area, verbs }) => [area, verbs.join(", ")])} isShort />
     </Part>
   );
 }

@@ -9,8 +9,9 @@ import { RecordState } from "../../parts/record-state.tsx";
 import { Sides } from "../../parts/sides.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
 import { Access, AccountFacts } from "./account.tsx";
-import { Activity } from "./activity.tsx";
+import { Changes, Done } from "./activity.tsx";
 import { FactorMissing } from "./factor-missing.tsx";
+import { LastSignIns } from "./last-sign-ins.tsx";
 
 /** One user: what the account lacks, what the person may do and did, and what can be done with it. */
 export function UserPage() {
@@ -37,22 +38,25 @@ export function UserPage() {
         }
       />
       <FactorMissing of={data} />
-      <Sides
-        main={
-          <>
-            <Access of={data} />
-            {mayReadAudit ? <Activity title="What they did" by={{ actorId: id }} orgId={data.orgId} /> : null}
-          </>
-        }
-        side={
-          <>
-            <AccountFacts of={data} />
-            {mayReadAudit ? (
-              <Activity title="Changes of the account" by={{ resourceId: id }} orgId={data.orgId} hasActor />
-            ) : null}
-          </>
-        }
-      />
+      {mayReadAudit ? (
+        <Sides
+          first={
+            <>
+              <AccountFacts of={data} />
+              <Access of={data} />
+            </>
+          }
+          main={
+            <>
+              <LastSignIns of={data} />
+              <Done by={data} />
+            </>
+          }
+          side={<Changes of={data} />}
+        />
+      ) : (
+        <Sides main={<Access of={data} />} side={<AccountFacts of={data} />} />
+      )}
     </>
   );
 }

@@ -1,0 +1,65 @@
+import { Link } from "@tanstack/react-router";
+import { useGet } from "../../api/queries.ts";
+import { Section } from "../../parts/facts.tsx";
+import { to, toRecord } from "../../parts/links.ts";
+import { PlainTable } from "../../parts/plain-table.tsx";
+import { FailureState, Loading } from "../../parts/states.tsx";
+import { Time } from "../../parts/time.tsx";
+import { clientWords } from "../../rules/client-words.ts";
+import { refusedSignIns, signInActions, signInRuns, signInWords } from "../../rules/sign-in-words.ts";
+
+const [mostRead, mostShown] = ["50", 6];
+
+type LastSignInsProps = { of: { id: string; orgId: string | null; lastLoginAt: string | null } };
+
+/** When, from where and with which client a person signed in last, or was refused. */
+export function LastSignIns({ of: { id, orgId, lastLoginAt } }: LastSignInsProps) {
+  const search = { actorId: id, actions: signInActions, orgId: orgId ?? undefined };
+  const query = { ...search, limit: mostRead, skipCount: "true" };
+  const { data, error, isPending, refetch } = useGet("/api/v1/audit-logs/logs", { params: { query } });
+  const rows = data?.data ?? [];
+  const refused = refusedSignIns(rows);
+  return (
+    <Section
+      title="Sign-ins"
+      action={rows.length > 0 ? <Link {...to("/audit", search)}>All in the audit trail</Link> : null}
+    >
+      {error ? <FailureState failure={error.failure} onRetry={() => void refetch()} /> : null}
+      {isPending ? <Loading what="Loading sign-ins" /> : null}
+      {data && rows.length === 0 ? (
+        <p className="soft">{lastLoginAt === null ? "Nobody has signed in with this account." : "None is recorded."}</p>
+      ) : null}
+      {refused ? <p className="bad">{refused}</p> : null}
+      {rows.length > 0 ? (
+        <PlainTable columns={["Sign-in", "Client", "Address", "When"]}>
+          {signInRuns(rows)
+            .slice(0, mostShown)
+            .map(({ first: row, count }) => {
+              const { did, how } = signInWords(row, count);
+              return (
+                <tr key={row.id}>
+                  <th scope="row">
+                    <Link {...toRecord("/audit/$id", { id: row.id }, { orgId: search.orgId })}>
+                      <span className={row.result === "success" ? undefined : "bad"}>{did}</span>
+                    </Link>{" "}
+                    {how ? <span className="soft">{how}</span> : null}
+                  </th>
+                  <td data-tip={row.userAgent ?? undefined}>{clientWords(row.userAgent) ?? "unknown"}</td>
+                  <td>
+                    {row.ipAddress ? (
+                      <Link {...to("/audit", { orgId: search.orgId, ipAddress: row.ipAddress })}>{row.ipAddress}</Link>
+                    ) : (
+                      "unknown"
+                    )}
+                  </td>
+                  <td>
+                    <Time at={row.timestamp} />
+                  </td>
+                </tr>
+              );
+            })}
+        </PlainTable>
+      ) : null}
+    </Section>
+  );
+}
