@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "@jest/globals";
 import { until } from "@muster/testing";
+import { api } from "../../support/client.ts";
 import { enroller } from "../../support/enroller.ts";
 import { startIdp } from "../../support/identity-provider.ts";
 import { startReceiver } from "../../support/receiver.ts";
@@ -108,6 +109,55 @@ inChromium("the console's pages of tenants and users", (visit) => {
     const [invited] = body.data as { orgAccess: string; orgIds: string[] }[];
     expect([invited?.orgAccess, invited?.orgIds.toSorted()]).toEqual(["selected", orgIds.toSorted()]);
     expect(invited?.orgIds).not.toContain(closed);
+  });
+
+  visit("show where a person signed in, what they did, and who changed the account", async (visitor) => {
+    const { cluster, page } = visitor;
+    const { orgId, admin, partnerAdmin } = await tenantWithAdmins(cluster);
+    const colleague = await enrolledAs(cluster, "org-admin", { orgId });
+    await api(cluster).call("POST", "/auth/login", { email: colleague.email, password: "wrong" });
+    await colleague.api.call("POST", "/orgs/sites", { orgId, name: "Lisbon" });
+    await admin.api.call("PATCH", `/users/${colleague.id}`, { name: "Grace Hopper" });
+    await admin.api.call("POST", `/users/${colleague.id}/disable`);
+    const wanted = ["user.login", "user.login.failed", "site.create", "user.update", "user.disable"];
+    await until("the audit rows", async () => {
+      const { body } = await admin.api.call("GET", `/audit-logs/logs?actions=${wanted.join(",")}&limit=100`);
+      const found = new Set((body.data as { action: string }[]).map(({ action }) => action));
+      return wanted.every((action) => found.has(action)) ? true : null;
+    });
+    await visitor.signIn(partnerAdmin, `/people/${colleague.id}`, partnerAdmin.recoveryCodes[0]);
+    const card = (title: string) =>
+      page.locator("section", { has: page.getByRole("heading", { name: title, exact: true, level: 2 }) });
+    await card("Account")
+      .getByText(/^Disabled /)
+      .waitFor();
+    await card("Account").getByRole("link", { name: "by Test org-admin" }).waitFor();
+    await card("Sign-ins")
+      .getByRole("row", { name: /^Signed in/ })
+      .waitFor();
+    await card("Sign-ins")
+      .getByRole("row", { name: /^Refused wrong password/ })
+      .waitFor();
+    await card("Sign-ins").getByText("1 of the last 2 sign-ins was refused.").waitFor();
+    await card("What they did").getByRole("link", { name: "Site created Lisbon" }).waitFor();
+    await card("Changes of the account")
+      .getByRole("link", { name: /^User changed by Test org-admin/ })
+      .waitFor();
+    await visitor.expectAccessibleAtBothWidths();
+    await card("Sign-ins")
+      .getByRole("link", { name: /^[\d.:a-f]+$/ })
+      .first()
+      .click();
+    await page.getByRole("button", { name: /^Address: / }).waitFor();
+    // Who may not read the trail sees the account alone.
+    const reader = await admin.api.call("POST", "/roles", { orgId, name: "Desk", permissions: ["users:read"] });
+    const desk = await enrolledAs(cluster, "org-viewer", { orgId });
+    await admin.api.call("PATCH", `/users/${desk.id}`, { roleId: reader.body.id });
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByText("You are signed out.").waitFor();
+    await visitor.signIn(desk, `/people/${colleague.id}`, desk.recoveryCodes[0]);
+    await card("Account").getByText("Last sign-in").waitFor();
+    expect(await page.getByRole("heading", { level: 2 }).allTextContents()).toEqual(["Access", "Account"]);
   });
 
   visit("give a person a new role and limit them to a site; a program gets its own principal", async (visitor) => {
@@ -234,7 +284,18 @@ inChromium("the console's pages of tenants and users", (visit) => {
         await visitor.expectAccessible();
         await visitor.open(`/audit/reports?orgId=${orgId}&kind=user-activity`, "Audit reports");
         await page.getByRole("heading", { name: "By actor" }).waitFor();
-        await visitor.expectAccessible();
+        await visitor.expectAccessibleAtBothWidths();
+        for (const kind of ["security-events", "categories"]) {
+          await visitor.open(`/audit/reports?orgId=${orgId}&kind=${kind}`, "Audit reports");
+          await page.getByRole("heading", { name: "By action" }).waitFor();
+          await visitor.expectAccessibleAtBothWidths();
+        }
+        // Each part leads to the entries that it counts.
+        const row = page.getByRole("row", { name: /^authentication/ });
+        const [count = ""] = /^[\d,]+/.exec((await row.getByRole("cell").first().textContent()) ?? "") ?? [];
+        await row.getByRole("link", { name: "authentication" }).click();
+        await page.getByRole("heading", { level: 1, name: /^Audit/ }).waitFor();
+        await page.getByText(new RegExp(`^${count} rows?$`)).waitFor();
         await visitor.open("/audit/retention", "Retention");
         await page.getByText("Choose an organization first.").waitFor();
         await visitor.open(`/audit/retention?orgId=${orgId}`, "Retention");
