@@ -53,6 +53,13 @@ export const customers = [...names, ...others.map((name, at) => [name, towns[at 
 /** A number from 0 to 99 that belongs to a text. */
 export const percentOf = (text) => createHash("sha256").update(text).digest().readUInt32BE() % 100;
 
+/** A UUID that belongs to a text. */
+export const idOf = (text) =>
+  createHash("sha256")
+    .update(text)
+    .digest("hex")
+    .replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, "$1-$2-4$3-8$4-$5");
+
 /** Machines behind a line that is cut: all of one customer, and the counters of another. */
 const cutOff = /^(?:tid-|kes-.*-(?:pos|kiosk)-)/;
 

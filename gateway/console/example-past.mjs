@@ -8,6 +8,7 @@ import { pastAudit } from "./example-audit.mjs";
 import { pastDeliveries } from "./example-deliveries.mjs";
 import { isSilent, loadOf, percentOf } from "./example-fleet.mjs";
 import { pastRecords } from "./example-records.mjs";
+import { insertRegular } from "./example-regular.mjs";
 
 const hours = 30 * 24;
 const slots = 12;
@@ -54,6 +55,7 @@ export async function makeExamplePast(dataDir, example) {
   await pastAudit(client, example);
   await pastDeliveries(client);
   await pastRecords(client, orgId);
+  await insertRegular(client, example);
   await client.end();
 }
 

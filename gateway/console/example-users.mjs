@@ -60,7 +60,7 @@ export async function usersOf(call, orgs) {
     const { accessToken } = await call("POST", "/auth/login", { email, password });
     const { id } = await call("GET", "/auth/me", undefined, accessToken);
     if (hasFactor) await secondFactorOf(call, password, accessToken);
-    users[name] = { id, name, email, token: accessToken, orgId };
+    users[name] = { id, name, email, role, hasFactor, token: accessToken, orgId };
   }
   const { orgId } = orgs.Globex;
   for (const [name, role] of invited) {

@@ -11,6 +11,7 @@ import { Secret, TOTP } from "otpauth";
 import { chromium } from "playwright-core";
 import { makeExampleData } from "./example-data.mjs";
 import { makeExamplePast } from "./example-past.mjs";
+import { longThere } from "./example-regular.mjs";
 import { beat } from "./example-releases.mjs";
 
 const { MUSTER_URL = "http://localhost:3000", MUSTER_EMAIL = "admin@muster.local", MUSTER_PASSWORD } = process.env;
@@ -98,19 +99,19 @@ const pages = [
   ["/releases/new-rollout"],
   ["/profile"],
 ];
-/** Lists whose first row is opened, too. */
-const opened = [
-  "releases-rollouts",
-  "audit",
-  "webhooks",
-  "people",
-  "roles",
-  "orgs",
-  "sites",
-  "partners",
-  "settings-sso",
-  "settings-directories",
-];
+/** Lists of which a row is opened, too: the first one, or the first with a name. */
+const opened = new Map([
+  ["releases-rollouts", ""],
+  ["audit", ""],
+  ["webhooks", ""],
+  ["people", example ? longThere : ""],
+  ["roles", ""],
+  ["orgs", ""],
+  ["sites", ""],
+  ["partners", ""],
+  ["settings-sso", ""],
+  ["settings-directories", ""],
+]);
 
 mkdirSync(folder, { recursive: true });
 const browser = await chromium.launch({
@@ -190,8 +191,8 @@ for (const [path, button, ownName] of pages) {
     await take(`${name}-new`);
     await page.keyboard.press("Escape");
   }
-  if (!opened.includes(name)) continue;
-  const first = page.locator("main tbody a").first();
+  if (!opened.has(name)) continue;
+  const first = page.locator("main tbody a", { hasText: opened.get(name) }).first();
   if ((await first.count()) === 0) continue;
   const before = await page.locator("main h1").first().elementHandle();
   await first.click();
