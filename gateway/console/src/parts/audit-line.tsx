@@ -2,7 +2,7 @@ import type { ItemOf } from "@muster/client";
 import { Link } from "@tanstack/react-router";
 import { actorWords, rowTitle } from "../rules/action-words.ts";
 import { rowInShort } from "../rules/changed-fields.ts";
-import { namedTypes } from "../rules/row-sentence.ts";
+import { namedTypes, rowSentence } from "../rules/row-sentence.ts";
 import { toRecord } from "./links.ts";
 import { NameOf } from "./name-of.tsx";
 
@@ -11,8 +11,8 @@ export type AuditRow = ItemOf<"/api/v1/audit-logs/logs">;
 type AuditLineProps = {
   of: AuditRow;
   orgId: string | undefined;
-  /** What a list about one actor or one record leaves to say: who did it, or to what. */
-  says: "who" | "what";
+  /** What a list about one actor or one record leaves to say, who did it or to what; else both. */
+  says: "who" | "what" | "both";
   /** The row that the page is about is no link. */
   isCurrent?: boolean;
   /** How many rows the line stands for. */
@@ -24,12 +24,8 @@ export function AuditLine({ of: row, orgId, says, isCurrent = false, count = 1 }
   const inShort = rowInShort(row);
   const line = (
     <>
-      {rowTitle(row)}{" "}
-      {says === "what" ? (
-        <b>{nameIn(row)}</b>
-      ) : isOfItself(row) ? null : (
-        <span className="soft">by {actorWords(row)}</span>
-      )}
+      {says === "both" ? <Whole of={row} /> : rowTitle(row)} {says === "what" ? <b>{nameIn(row)}</b> : null}
+      {says === "who" && !isOfItself(row) ? <span className="soft">by {actorWords(row)}</span> : null}
       {inShort ? <small className="soft"> · {inShort}</small> : null}
       {count > 1 ? <small className="soft"> · {count.toLocaleString()} times</small> : null}
     </>
@@ -43,6 +39,16 @@ export function AuditLine({ of: row, orgId, says, isCurrent = false, count = 1 }
     >
       {line}
     </Link>
+  );
+}
+
+/** Who did what to what. */
+function Whole({ of: row }: { of: AuditRow }) {
+  const { who, did } = rowSentence(row);
+  return (
+    <>
+      <b>{who}</b> {did} <b>{nameIn(row)}</b>
+    </>
   );
 }
 

@@ -1,5 +1,5 @@
-import { expect, it } from "@jest/globals";
-import { isDeleting, recordedFacts, rowSentence } from "./row-sentence.ts";
+import { describe, expect, it } from "@jest/globals";
+import { isDeleting, recordedFacts, rowSentence, rowText } from "./row-sentence.ts";
 
 const kim = { actorType: "user", user: { name: "Kim Roe", email: "kim@acme.example" } };
 const on = (type: string, name: string | null) => ({ resource: { type, name } });
@@ -57,4 +57,26 @@ it.each([
   [{ action: "site.update", result: "success" as const }, false],
 ])("a row %j says that its record is gone: %s", (row, expected) => {
   expect(isDeleting(row)).toBe(expected);
+});
+
+describe("lines of the same text", () => {
+  const row = {
+    action: "webhook.test",
+    result: "success",
+    user: { id: "kim" },
+    resource: { id: "ticketing" },
+    details: {},
+    errorMessage: null,
+  } as const;
+
+  it.each([
+    ["of the same actor, record and change", {}, true],
+    ["of another actor", { user: { id: "bo" } }, false],
+    ["of another record", { resource: { id: "pager" } }, false],
+    ["of another result", { result: "failure" as const }, false],
+    ["of another change", { details: { changes: { before: { a: 1 }, after: { a: 2 } } } }, false],
+    ["with another reason", { errorMessage: "wrong code" }, false],
+  ])("are those %s: %j, %s", (_which, other, isSame) => {
+    expect(rowText({ ...row, ...other }) === rowText(row)).toBe(isSame);
+  });
 });

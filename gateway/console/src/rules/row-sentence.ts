@@ -1,5 +1,5 @@
-import { actionWords } from "./action-words.ts";
-import { fieldWords, reasonWords } from "./changed-fields.ts";
+import { actionWords, rowTitle } from "./action-words.ts";
+import { fieldWords, reasonWords, rowInShort } from "./changed-fields.ts";
 
 type Row = Parameters<typeof actionWords>[0] & {
   actorType: string;
@@ -18,6 +18,19 @@ export function rowSentence(row: Row): { who: string; did: string; name: string 
   const what = kind.replaceAll(/\ban? /g, "");
   return { who, did: what === "" || /^\d/.test(what) ? `${did} ${what}`.trimEnd() : `${did} the ${what}`, name };
 }
+
+type TextRow = {
+  action: string;
+  details: Readonly<Record<string, unknown>>;
+  result: "success" | "failure" | "denied";
+  user: { id: string };
+  resource: { id: string | null };
+  errorMessage: string | null;
+};
+
+/** What a line says of a row, but for its time: lines of the same text are one. */
+export const rowText = (row: TextRow): string =>
+  [rowTitle(row), row.result, row.user.id, row.resource.id, rowInShort(row)].join(" ");
 
 /** Whether a row says that its record was deleted. */
 export const isDeleting = ({ action, result = "success" }: Pick<Row, "action" | "result">): boolean =>

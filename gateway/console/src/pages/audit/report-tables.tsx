@@ -11,6 +11,8 @@ import plain from "../../parts/plain-table.module.css";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { Time } from "../../parts/time.tsx";
 import { allRows } from "../../rules/machine-actions.ts";
+import { rowText } from "../../rules/row-sentence.ts";
+import { runsOf } from "../../rules/runs.ts";
 import { shareOf } from "../../rules/share-of.ts";
 import { actorName, type Report } from "./report.ts";
 import type { Counts } from "./totals.tsx";
@@ -86,7 +88,7 @@ function CountsTable({ title, column, noun, of: parts, total = parts.length, rep
       {parts.length > shown.length ? (
         <div>
           <button type="button" onClick={() => showWhole(true)}>
-            Show all {parts.length.toLocaleString()}
+            Show {parts.length < total ? "the first" : "all"} {parts.length.toLocaleString()}
           </button>
         </div>
       ) : null}
@@ -104,21 +106,26 @@ type UndoneProps = { of: Counts; link?(result: string): ReturnType<typeof to> };
 /** How many did not do what they were to; with a link, each number leads to them. */
 function Undone({ of: counts, link }: UndoneProps) {
   const some = undone.filter(([result]) => counts[result] > 0);
-  return some.map(([result, tone, word], at) => {
-    const text = `${counts[result].toLocaleString()} ${word}`;
-    return (
-      <Fragment key={result}>
-        {at > 0 ? ", " : null}
-        {link ? (
-          <Link {...link(result)} className={tone}>
-            {text}
-          </Link>
-        ) : (
-          <b className={tone}>{text}</b>
-        )}
-      </Fragment>
-    );
-  });
+  if (some.length === 0) return null;
+  return (
+    <span>
+      {some.map(([result, tone, word], at) => {
+        const text = `${counts[result].toLocaleString()} ${word}`;
+        return (
+          <Fragment key={result}>
+            {at > 0 ? ", " : null}
+            {link ? (
+              <Link {...link(result)} className={tone}>
+                {text}
+              </Link>
+            ) : (
+              <b className={tone}>{text}</b>
+            )}
+          </Fragment>
+        );
+      })}
+    </span>
+  );
 }
 
 type TableProps = { of: Report; orgId: string | undefined };
@@ -137,12 +144,14 @@ export function ByCategory({ of: report, orgId }: TableProps) {
 
 /** What was done, most often first. */
 export function ByAction({ of: report, orgId }: TableProps) {
-  const parts = (report.byAction ?? []).map((row) => ({
-    ...row,
-    key: row.action,
-    name: <ActionName of={row.action} />,
-    filters: { actions: row.action },
-  }));
+  const parts = (report.byAction ?? [])
+    .filter(({ total }) => total > 0)
+    .map((row) => ({
+      ...row,
+      key: row.action,
+      name: <ActionName of={row.action} />,
+      filters: { actions: row.action },
+    }));
   if (parts.length === 0) return null;
   return <CountsTable title="By action" column="Action" noun="actions" of={parts} report={report} orgId={orgId} />;
 }
@@ -175,13 +184,15 @@ export function Newest({ of: { rows = [] }, orgId }: TableProps) {
   return (
     <Section title="Newest">
       <EventList
-        of={rows.slice(0, mostNewest).map((row) => ({
-          key: row.id,
-          at: row.timestamp,
-          icon: iconOf(row.action),
-          tone: row.result === "success" ? undefined : "bad",
-          text: <AuditLine of={row} orgId={orgId} says="who" />,
-        }))}
+        of={runsOf(rows, rowText)
+          .slice(0, mostNewest)
+          .map(({ first: row, count }) => ({
+            key: row.id,
+            at: row.timestamp,
+            icon: iconOf(row.action),
+            tone: row.result === "success" ? undefined : "bad",
+            text: <AuditLine of={row} orgId={orgId} says="both" count={count} />,
+          }))}
       />
     </Section>
   );

@@ -8,13 +8,12 @@ import { to } from "../../parts/links.ts";
 import { useNameOf } from "../../parts/name-of.tsx";
 import { FailureState, Loading } from "../../parts/states.tsx";
 import { Instant, Time, useShortTime } from "../../parts/time.tsx";
-import { actorWords, rowTitle, words } from "../../rules/action-words.ts";
+import { actorWords, words } from "../../rules/action-words.ts";
 import { around, offsetWords } from "../../rules/around.ts";
-import { rowInShort } from "../../rules/changed-fields.ts";
 import { counted } from "../../rules/counted.ts";
 import { isRecordId } from "../../rules/ids.ts";
 import { foldedBeside } from "../../rules/machine-actions.ts";
-import { namedTypes } from "../../rules/row-sentence.ts";
+import { namedTypes, rowText } from "../../rules/row-sentence.ts";
 
 type Entry = BodyOf<"/api/v1/audit-logs/logs/{id}">;
 
@@ -23,10 +22,6 @@ const [most, readMost] = [9, 50];
 const hourMs = 3_600_000;
 const freshMs = 60_000;
 const path = "/api/v1/audit-logs/logs";
-
-/** What a line says, but for its time. */
-const textOf = (row: Entry) =>
-  [rowTitle(row), row.result, row.user.id, row.resource.id, rowInShort(row), row.errorMessage].join(" ");
 
 /** The entries of a filter next to this one in time: at most `spanMs` from it, where that is given. */
 function useAround(row: Entry, by: { resourceId: string } | { actorId: string }, spanMs: number | null) {
@@ -39,7 +34,7 @@ function useAround(row: Entry, by: { resourceId: string } | { actorId: string },
   const isMore = Boolean(newer.data?.pagination.nextCursor);
   const read = { older: older.data?.data ?? [], newer: newer.data?.data ?? [], isMore };
   return {
-    ...around(row, read, { most, textOf }),
+    ...around<Entry>(row, read, { most, textOf: rowText }),
     /** How far back was searched, where the time for it was up before. */
     searchedTo: older.data?.pagination.searchedTo ?? null,
     isLoading: older.isLoading || newer.isLoading,

@@ -7,15 +7,19 @@ import { Section } from "../../parts/facts.tsx";
 import { to } from "../../parts/links.ts";
 import { FailureState, Loading } from "../../parts/states.tsx";
 import { foldedRows } from "../../rules/machine-actions.ts";
+import { rowText } from "../../rules/row-sentence.ts";
+import { runsOf } from "../../rules/runs.ts";
 import { useAccountRows } from "./account-rows.ts";
 
-const [mostDone, mostChanges, readMost] = [8, 6, "30"];
+const [mostDone, mostChanges, readMost] = [8, 6, "50"];
 
 type Rows = BodyOf<"/api/v1/audit-logs/logs">["data"];
 type Account = { id: string; orgId: string | null };
 type ActivityProps = {
   title: string;
+  /** Those that say the same after one another are one line. */
   rows: Rows | undefined;
+  most: number;
   read: { error: Failed | null; isPending: boolean; refetch(): Promise<unknown> };
   /** Filters of the audit trail that find all of them. */
   all: { actorId: string } | { resourceId: string };
@@ -26,7 +30,9 @@ type ActivityProps = {
 };
 
 /** Audit rows as lines, and where all of them are. */
-function Activity({ title, rows = [], read: { error, isPending, refetch }, all, orgId, says, none }: ActivityProps) {
+function Activity(props: ActivityProps) {
+  const { title, rows = [], most, read, all, orgId, says, none } = props;
+  const { error, isPending, refetch } = read;
   const search = { ...all, orgId: orgId ?? undefined };
   return (
     <Section
@@ -37,13 +43,15 @@ function Activity({ title, rows = [], read: { error, isPending, refetch }, all, 
       {isPending ? <Loading what="Loading the audit trail" /> : null}
       {rows.length === 0 && !isPending && !error ? <p className="soft">{none}</p> : null}
       <EventList
-        of={rows.map((row) => ({
-          key: row.id,
-          at: row.timestamp,
-          icon: iconOf(row.action),
-          tone: row.result === "success" ? undefined : "bad",
-          text: <AuditLine of={row} orgId={search.orgId} says={says} />,
-        }))}
+        of={runsOf(rows, rowText)
+          .slice(0, most)
+          .map(({ first: row, count }) => ({
+            key: row.id,
+            at: row.timestamp,
+            icon: iconOf(row.action),
+            tone: row.result === "success" ? undefined : "bad",
+            text: <AuditLine of={row} orgId={search.orgId} says={says} count={count} />,
+          }))}
       />
     </Section>
   );
@@ -58,7 +66,8 @@ export function Done({ by: { id, orgId } }: { by: Account }) {
   return (
     <Activity
       title="What they did"
-      rows={read.data?.data.filter(({ resource }) => resource.id !== id).slice(0, mostDone)}
+      rows={read.data?.data.filter(({ resource }) => resource.id !== id)}
+      most={mostDone}
       read={read}
       all={{ actorId: id }}
       orgId={orgId}
@@ -75,7 +84,8 @@ export function Changes({ of: account }: { of: Account }) {
   return (
     <Activity
       title="Changes of the account"
-      rows={rows?.slice(0, mostChanges)}
+      rows={rows}
+      most={mostChanges}
       read={read}
       all={{ resourceId: account.id }}
       orgId={account.orgId}
