@@ -128,7 +128,14 @@ inChromium("lists on a phone", (visit) => {
       const pressed = parts.getByRole("button", { pressed: true });
       await visitor.expectAccessible();
       await pressed.click();
-      await page.waitForURL((url) => !url.search.includes("status=") || url.searchParams.get("status") === "");
+      await page.waitForURL((url) => !url.searchParams.get("status"));
+      // A part that an address names is in sight, however many stand before it.
+      await page.goto(`${visitor.base}/devices?status=online`);
+      await parts.getByRole("button", { name: /^Offline/ }).waitFor();
+      await until("the chosen part to be visible", async () => {
+        const { x, width } = (await pressed.boundingBox()) ?? { x: 390, width: 0 };
+        return x > 0 && x + width <= 390;
+      });
     } finally {
       await receiver.close();
     }
