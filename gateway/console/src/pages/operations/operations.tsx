@@ -1,87 +1,94 @@
-import { useGet } from "../../api/queries.ts";
-import { Facts, Section } from "../../parts/facts.tsx";
+import { Link } from "@tanstack/react-router";
+import { type BodyOf, useGet } from "../../api/queries.ts";
+import { Section } from "../../parts/facts.tsx";
+import { to } from "../../parts/links.ts";
 import { useWhyNot } from "../../parts/me.tsx";
+import { Notice } from "../../parts/notice.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { FailureState, Loading, NotAllowed } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { useShortTime } from "../../parts/time.tsx";
-import { waiting as durationOf } from "../../rules/failure-sentence.ts";
+import { isFine, platformNeeds, waitingWords } from "../../rules/platform-needs.ts";
 
-const waiting = (count: number, oldest: number) =>
-  count === 0
-    ? "none"
-    : `${count.toLocaleString()}, the oldest for ${oldest < 1 ? "less than a second" : durationOf(oldest)}`;
+type Platform = BodyOf<"/api/v1/platform/status">;
 
-/** The platform's parts, for operators: dependencies, pending messages and dead letters. */
+/** The platform's parts, for operators: what needs a look, then each service with its dependencies and what waits. */
 export function Operations() {
   const why = useWhyNot("GET /api/v1/platform/status");
   const status = useGet("/api/v1/platform/status", {}, { everyMs: 10_000, enabled: why === null });
   const short = useShortTime();
-  const services = status.data?.services ?? [];
-  const isWell = services.every((each) => each.status === "ok");
-  const deadLetterCount = services.reduce((sum, { deadLetters }) => sum + (deadLetters ?? 0), 0);
+  const { data } = status;
+  const isWell = data?.services.every((each) => each.status === "ok");
   return (
     <>
-      <PageTitle title="Operations" />
+      <PageTitle
+        title="Operations"
+        status={data ? <Status of={isWell ? "ok" : "degraded"} /> : null}
+        sub={data ? `Version ${data.version} · as of ${short(new Date(status.dataUpdatedAt))}` : null}
+      />
       {why === null ? null : <NotAllowed why={why} />}
       {status.error ? <FailureState failure={status.error.failure} onRetry={() => void status.refetch()} /> : null}
       {why === null && status.isPending ? <Loading what="Loading the platform's state" /> : null}
-      {status.data ? (
+      {data ? (
         <>
-          <Section title="Platform">
-            <Facts
-              of={[
-                ["State", <Status key="status" of={isWell ? "ok" : "degraded"} />],
-                ["Version", status.data.version],
-                ["As of", short(new Date(status.dataUpdatedAt))],
-              ]}
-            />
-          </Section>
-          {deadLetterCount > 0 ? (
-            <p role="note">
-              {deadLetterCount.toLocaleString()} messages are dead letters: nothing could send or process them. The logs
-              say why.
-            </p>
-          ) : null}
-          <Section title="Services">
-            <PlainTable columns={["Service", "State", "Version", "Waiting to be published", "Dead letters", "Jobs"]}>
-              {services.map(({ service, status: state, version, outbox, deadLetters, openJobs }) => (
-                <tr key={service}>
-                  <th scope="row">{service}</th>
-                  <td>
-                    <Status of={state} />
-                  </td>
-                  <td>{version}</td>
-                  <td>{outbox ? waiting(outbox.waiting, outbox.oldestSeconds) : "unknown"}</td>
-                  <td>{deadLetters ?? "unknown"}</td>
-                  <td>{openJobs ?? "unknown"}</td>
-                </tr>
-              ))}
-            </PlainTable>
-          </Section>
-          {services.map(({ service, deliveries }) =>
-            deliveries ? (
-              <Section key={service} title="Webhooks">
-                <Facts of={[["Due deliveries", waiting(deliveries.due, deliveries.oldestDueSeconds)]]} />
-              </Section>
-            ) : null,
-          )}
-          <Section title="Dependencies">
-            <PlainTable columns={["Service", "Dependency", "State"]}>
-              {services.flatMap(({ service, checks }) =>
-                Object.entries(checks).map(([name, found]) => (
-                  <tr key={`${service} ${name}`}>
-                    <th scope="row">{service}</th>
-                    <td>{name}</td>
-                    <td>{found}</td>
-                  </tr>
-                )),
-              )}
-            </PlainTable>
-          </Section>
+          {platformNeeds(data).map(({ tone, title, text }) => (
+            <Notice key={title} tone={tone} title={title}>
+              {text}
+            </Notice>
+          ))}
+          <Services of={data} />
         </>
       ) : null}
     </>
   );
 }
+
+/** A row for each service; its version only where it is another than the gateway's. */
+function Services({ of: { services, version: usual } }: { of: Platform }) {
+  const names = [...new Set(services.flatMap(({ checks }) => Object.keys(checks)))];
+  return (
+    <Section title="Services">
+      <PlainTable columns={["Service", "State", ...names, "To be published", "Deliveries", "Dead letters", "Jobs"]}>
+        {services.map(({ service, status: state, version, checks, outbox, deliveries, deadLetters, openJobs }) => (
+          <tr key={service}>
+            <th scope="row">
+              {service}
+              {version === null || version === usual ? null : <small>{version}</small>}
+            </th>
+            <td>
+              <Status of={state} />
+            </td>
+            {names.map((name) => (
+              <td key={name}>
+                <Finding of={checks[name]} />
+              </td>
+            ))}
+            <td>{outbox ? waitingWords(outbox.waiting, outbox.oldestSeconds) : "unknown"}</td>
+            <td>
+              {deliveries ? (
+                <Link {...to("/webhooks", {})}>{waitingWords(deliveries.due, deliveries.oldestDueSeconds)}</Link>
+              ) : (
+                <span className="soft">–</span>
+              )}
+            </td>
+            <td>{deadLetters ?? "unknown"}</td>
+            <td>{openJobs ?? "unknown"}</td>
+          </tr>
+        ))}
+      </PlainTable>
+    </Section>
+  );
+}
+
+/** What a check found, in a word: the sentence above the table says what is missing. */
+const Finding = ({ of }: { of: string | undefined }) =>
+  of === undefined ? (
+    <span className="soft">–</span>
+  ) : isFine(of) ? (
+    <span className="soft">ok</span>
+  ) : (
+    <span data-tip={of}>
+      <Status of="missing" tone="warn" />
+    </span>
+  );

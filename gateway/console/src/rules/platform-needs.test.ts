@@ -1,0 +1,60 @@
+import { expect, it } from "@jest/globals";
+import { isFine, platformNeeds, waitingWords } from "./platform-needs.ts";
+
+const fine = { postgresql: "ok", replication: "synchronous standby: db-2", nats: "ok" };
+const service = (change: object = {}) => ({
+  service: "identity",
+  status: "ok",
+  checks: fine,
+  outbox: { waiting: 0, oldestSeconds: 0 },
+  deadLetters: 0,
+  deliveries: null,
+  ...change,
+});
+const needs = (services: ReturnType<typeof service>[], differentSettings: { setting: string; values: object }[] = []) =>
+  platformNeeds({ services, differentSettings: differentSettings as never }).map(
+    ({ tone, title, text }) => `${tone} ${title} ${text}`,
+  );
+
+it("nothing needs a look while services have what they need, and what waits is soon sent", () => {
+  const waits = { outbox: { waiting: 3, oldestSeconds: 59 }, deliveries: { due: 9, oldestDueSeconds: 59 } };
+  expect(needs([service(), service({ service: "webhook-dispatcher", ...waits })])).toEqual([]);
+});
+
+it.each<[object, string]>([
+  [
+    { status: "unavailable", checks: {}, outbox: null, deadLetters: null },
+    "bad identity is unavailable. Its own log says why.",
+  ],
+  [{ deadLetters: 1 }, "bad 1 dead letter. Nothing could send or process them. Logs say why."],
+  [{ outbox: { waiting: 2, oldestSeconds: 60 } }, "bad Messages of identity wait. 2, the oldest for 60 seconds."],
+  [
+    { deliveries: { due: 110, oldestDueSeconds: 300 } },
+    "warn 110 webhook deliveries due. The oldest has waited 5 minutes.",
+  ],
+])("%j needs a look", (change, sentence) => {
+  expect(needs([service(change), service({ service: "audit" })])).toEqual([sentence]);
+});
+
+it("a finding that services share is one sentence", () => {
+  const checks = { ...fine, replication: "no synchronous standby" };
+  expect(needs([service({ checks }), service({ service: "audit", checks })])).toEqual([
+    "warn replication: no synchronous standby. All services.",
+  ]);
+  expect(needs([service({ checks }), service({ service: "audit" })])).toEqual([
+    "warn replication: no synchronous standby. identity.",
+  ]);
+});
+
+it("settings that differ come last, after what is worse", () => {
+  const different = { setting: "EVENT_RETENTION_DAYS", values: { audit: "30", gateway: "90" } };
+  expect(needs([service({ deadLetters: 2 })], [different])).toEqual([
+    expect.stringMatching(/^bad 2 dead letters/),
+    "warn EVENT_RETENTION_DAYS differs. It must be the same everywhere: audit has 30, gateway has 90.",
+  ]);
+});
+
+it("what waits is a number with its age", () => {
+  expect([waitingWords(0, 0), waitingWords(1, 0.5)]).toEqual(["none", "1, the oldest for less than a second"]);
+  expect(["ok", "synchronous standby: a", "timed out"].map(isFine)).toEqual([true, true, false]);
+});

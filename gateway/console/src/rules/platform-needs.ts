@@ -1,0 +1,77 @@
+import { counted } from "./counted.ts";
+import { waiting } from "./failure-sentence.ts";
+import type { Tone } from "./tone.ts";
+
+type Service = {
+  service: string;
+  status: string;
+  checks: Readonly<Record<string, string>>;
+  outbox: { waiting: number; oldestSeconds: number } | null;
+  deadLetters: number | null;
+  deliveries: { due: number; oldestDueSeconds: number } | null;
+};
+type Platform = {
+  services: readonly Service[];
+  differentSettings: readonly { setting: string; values: Readonly<Record<string, string>> }[];
+};
+export type PlatformNeed = { tone: Extract<Tone, "warn" | "bad">; title: string; text: string };
+
+/** Seconds that messages and deliveries wait before it is worth a look: they are sent again within less. */
+export const waitsLongSeconds = 60;
+
+/** Whether a check of a service found all it needs; the words of any other finding say what is missing. */
+export const isFine = (found: string): boolean => found === "ok" || found.startsWith("synchronous standby: ");
+
+/** How many wait, and how long the oldest has. */
+export const waitingWords = (count: number, oldestSeconds: number): string =>
+  count === 0
+    ? "none"
+    : `${count.toLocaleString()}, the oldest for ${oldestSeconds < 1 ? "less than a second" : waiting(oldestSeconds)}`;
+
+/** What of the platform needs a look, the worst first; empty while all is well. */
+export function platformNeeds({ services, differentSettings }: Platform): PlatformNeed[] {
+  const down = services.filter(({ status }) => status !== "ok");
+  const deadLetterCount = services.reduce((sum, { deadLetters }) => sum + (deadLetters ?? 0), 0);
+  const late = services.flatMap(({ deliveries }) => deliveries ?? []).filter((each) => isLate(each.oldestDueSeconds));
+  const held = services.filter(({ outbox }) => outbox !== null && isLate(outbox.oldestSeconds));
+  return [
+    ...down.map(({ service, status }) => need("bad", `${service} is ${status}.`, "Its own log says why.")),
+    ...some(deadLetterCount, () =>
+      need("bad", `${counted(deadLetterCount, "dead letters")}.`, "Nothing could send or process them. Logs say why."),
+    ),
+    ...held.map(({ service, outbox }) =>
+      need("bad", `Messages of ${service} wait.`, `${waitingWords(outbox?.waiting ?? 0, outbox?.oldestSeconds ?? 0)}.`),
+    ),
+    ...late.map(({ due, oldestDueSeconds }) =>
+      need("warn", `${counted(due, "webhook deliveries")} due.`, `The oldest has waited ${waiting(oldestDueSeconds)}.`),
+    ),
+    ...missing(services),
+    ...differentSettings.map(({ setting, values }) =>
+      need("warn", `${setting} differs.`, `It must be the same everywhere: ${listed(values)}.`),
+    ),
+  ];
+}
+
+const need = (tone: PlatformNeed["tone"], title: string, text: string): PlatformNeed => ({ tone, title, text });
+const some = <T>(count: number, make: () => T): T[] => (count > 0 ? [make()] : []);
+const isLate = (seconds: number) => seconds >= waitsLongSeconds;
+const listed = (values: Readonly<Record<string, string>>) =>
+  Object.entries(values)
+    .map(([process, value]) => `${process} has ${value}`)
+    .join(", ");
+
+/** What checks miss: services that miss the same are one sentence. */
+function missing(services: readonly Service[]): PlatformNeed[] {
+  const byFinding = new Map<string, { name: string; found: string; of: string[] }>();
+  for (const { service, checks } of services) {
+    for (const [name, found] of Object.entries(checks)) {
+      if (isFine(found)) continue;
+      const known = byFinding.get(`${name} ${found}`) ?? { name, found, of: [] };
+      known.of.push(service);
+      byFinding.set(`${name} ${found}`, known);
+    }
+  }
+  return [...byFinding.values()].map(({ name, found, of }) =>
+    need("warn", `${name}: ${found}.`, of.length === services.length ? "All services." : `${of.join(", ")}.`),
+  );
+}
