@@ -1,5 +1,5 @@
 import { expect, it } from "@jest/globals";
-import { isFine, platformNeeds, waitingWords } from "./platform-needs.ts";
+import { checkName, isFine, platformNeeds, waitingWords } from "./platform-needs.ts";
 
 const fine = { postgresql: "ok", replication: "synchronous standby: db-2", nats: "ok" };
 const service = (change: object = {}) => ({
@@ -39,10 +39,10 @@ it.each<[object, string]>([
 it("a finding that services share is one sentence", () => {
   const checks = { ...fine, replication: "no synchronous standby" };
   expect(needs([service({ checks }), service({ service: "audit", checks })])).toEqual([
-    "warn replication: no synchronous standby. All services.",
+    "warn Replication: no synchronous standby. Found by all services.",
   ]);
   expect(needs([service({ checks }), service({ service: "audit" })])).toEqual([
-    "warn replication: no synchronous standby. identity.",
+    "warn Replication: no synchronous standby. Found by identity.",
   ]);
 });
 
@@ -54,7 +54,8 @@ it("settings that differ come last, after what is worse", () => {
   ]);
 });
 
-it("what waits is a number with its age", () => {
+it("what waits is a number with its age, and a check has a name", () => {
+  expect(["postgresql", "nats", "replication"].map(checkName)).toEqual(["PostgreSQL", "NATS", "Replication"]);
   expect([waitingWords(0, 0), waitingWords(1, 0.5)]).toEqual(["none", "1, the oldest for less than a second"]);
   expect(["ok", "synchronous standby: a", "timed out"].map(isFine)).toEqual([true, true, false]);
 });

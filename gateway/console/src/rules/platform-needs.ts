@@ -22,6 +22,11 @@ export const waitsLongSeconds = 60;
 /** Whether a check of a service found all it needs; the words of any other finding say what is missing. */
 export const isFine = (found: string): boolean => found === "ok" || found.startsWith("synchronous standby: ");
 
+const names: Readonly<Record<string, string>> = { postgresql: "PostgreSQL", nats: "NATS" };
+
+/** The name of a check for its readers. */
+export const checkName = (check: string): string => names[check] ?? `${check.charAt(0).toUpperCase()}${check.slice(1)}`;
+
 /** How many wait, and how long the oldest has. */
 export const waitingWords = (count: number, oldestSeconds: number): string =>
   count === 0
@@ -66,12 +71,16 @@ function missing(services: readonly Service[]): PlatformNeed[] {
   for (const { service, checks } of services) {
     for (const [name, found] of Object.entries(checks)) {
       if (isFine(found)) continue;
-      const known = byFinding.get(`${name} ${found}`) ?? { name, found, of: [] };
-      known.of.push(service);
-      byFinding.set(`${name} ${found}`, known);
+      const same = byFinding.get(`${name} ${found}`) ?? { name, found, of: [] };
+      same.of.push(service);
+      byFinding.set(`${name} ${found}`, same);
     }
   }
   return [...byFinding.values()].map(({ name, found, of }) =>
-    need("warn", `${name}: ${found}.`, of.length === services.length ? "All services." : `${of.join(", ")}.`),
+    need(
+      "warn",
+      `${checkName(name)}: ${found}.`,
+      `Found by ${of.length === services.length ? "all services" : of.join(", ")}.`,
+    ),
   );
 }

@@ -9,7 +9,7 @@ import { PlainTable } from "../../parts/plain-table.tsx";
 import { FailureState, Loading, NotAllowed } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { useShortTime } from "../../parts/time.tsx";
-import { isFine, platformNeeds, waitingWords } from "../../rules/platform-needs.ts";
+import { checkName, isFine, platformNeeds, waitingWords } from "../../rules/platform-needs.ts";
 
 type Platform = BodyOf<"/api/v1/platform/status">;
 
@@ -46,10 +46,11 @@ export function Operations() {
 
 /** A row for each service; its version only where it is another than the gateway's. */
 function Services({ of: { services, version: usual } }: { of: Platform }) {
-  const names = [...new Set(services.flatMap(({ checks }) => Object.keys(checks)))];
   return (
     <Section title="Services">
-      <PlainTable columns={["Service", "State", ...names, "To be published", "Deliveries", "Dead letters", "Jobs"]}>
+      <PlainTable
+        columns={["Service", "State", "Dependencies", "To be published", "Deliveries", "Dead letters", "Jobs"]}
+      >
         {services.map(({ service, status: state, version, checks, outbox, deliveries, deadLetters, openJobs }) => (
           <tr key={service}>
             <th scope="row">
@@ -59,11 +60,9 @@ function Services({ of: { services, version: usual } }: { of: Platform }) {
             <td>
               <Status of={state} />
             </td>
-            {names.map((name) => (
-              <td key={name}>
-                <Finding of={checks[name]} />
-              </td>
-            ))}
+            <td>
+              <Dependencies of={checks} />
+            </td>
             <td>{outbox ? waitingWords(outbox.waiting, outbox.oldestSeconds) : "unknown"}</td>
             <td>
               {deliveries ? (
@@ -81,14 +80,14 @@ function Services({ of: { services, version: usual } }: { of: Platform }) {
   );
 }
 
-/** What a check found, in a word: the sentence above the table says what is missing. */
-const Finding = ({ of }: { of: string | undefined }) =>
-  of === undefined ? (
-    <span className="soft">–</span>
-  ) : isFine(of) ? (
-    <span className="soft">ok</span>
-  ) : (
-    <span data-tip={of}>
-      <Status of="missing" tone="warn" />
+/** The dependencies of a service that miss something, as the sentence above the table says. */
+function Dependencies({ of: checks }: { of: Readonly<Record<string, string>> }) {
+  const missing = Object.entries(checks).filter(([, found]) => !isFine(found));
+  if (missing.length === 0)
+    return <span className="soft">{Object.keys(checks).length > 0 ? "all ok" : "unknown"}</span>;
+  return missing.map(([name, found]) => (
+    <span key={name} data-tip={found}>
+      <Status of={checkName(name)} tone="warn" />{" "}
     </span>
-  );
+  ));
+}
