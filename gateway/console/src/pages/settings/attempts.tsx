@@ -16,7 +16,7 @@ export function Attempts({ id }: { id: string }) {
         <p className="soft">Nobody has signed in through it yet.</p>
       </ListState>
       {list.rows.length > 0 ? (
-        <PlainTable columns={["Time", "Who", "Outcome", "Last check", "Why"]}>
+        <PlainTable columns={["Time", "Who", "Outcome", "Last check"]}>
           {list.rows.map((attempt) => (
             <tr key={attempt.id}>
               <td>
@@ -26,9 +26,9 @@ export function Attempts({ id }: { id: string }) {
               <td>
                 <Status of={attempt.outcome} />
               </td>
-              <td>{attempt.step}</td>
               <td>
-                {attempt.reason ? ssoReasonSentence(attempt.reason) : ""}
+                {attempt.step}
+                {attempt.reason ? `: ${ssoReasonSentence(attempt.reason)}` : ""}
                 {attempt.detail ? <span className={plain.message}> {attempt.detail}</span> : null}
               </td>
             </tr>

@@ -48,13 +48,13 @@ export function ProviderPage() {
           <>
             {data.status === "testing" ? <ActivationSteps of={data} /> : null}
             {areCertificatesFirst ? <Certificates data={data} /> : null}
-            <SignInRules data={data} when={when} />
             <Attempts id={id} />
             {areCertificatesFirst ? null : <Certificates data={data} />}
           </>
         }
         side={
           <>
+            <SignInRules data={data} when={when} />
             <Connection data={data} />
             <ToRegister data={data} />
           </>
