@@ -146,8 +146,8 @@ type ListOptions = {
 export type Lead<P extends ListPath> = { filters: FiltersOf<P>; order(rows: ItemOf<P>[]): ItemOf<P>[] };
 type ListedRow<P extends ListPath> = ItemOf<P> & { id: string };
 
-/** How long the first rows of a list wait for those that are to come before them. */
-const leadWithinMs = 1_000;
+/** How long the first rows of a list wait, once they are read, for those that are to come before them. */
+const leadWithinMs = 200;
 const lateLead = () => new Promise<null>((resolve) => setTimeout(() => resolve(null), leadWithinMs));
 
 /** A page of a list after a cursor; the first one, of an empty cursor, with the rows that lead the list. */
@@ -158,8 +158,9 @@ async function readPage<P extends ListPath>(
   lead: Lead<P> | undefined,
 ): Promise<ListRead> {
   if (cursor !== "") return { ...(await read({ ...query, cursor })), lead: null };
-  const leading = lead && Promise.race([read({ ...query, ...lead.filters }).catch(() => null), lateLead()]);
-  const [body, first] = await Promise.all([read(query), leading]);
+  const leading = lead && read({ ...query, ...lead.filters }).catch(() => null);
+  const body = await read(query);
+  const first = leading && (await Promise.race([leading, lateLead()]));
   return { ...body, lead: lead && first ? lead.order(first.data as ItemOf<P>[]) : null };
 }
 
