@@ -130,9 +130,10 @@ type Pagination = {
   /** Time back to which a search that reached its deadline has searched. */
   searchedTo?: string | null;
 };
-type ListBody = { data: unknown[]; pagination: Pagination };
+type ListedRow<P extends ListPath> = ItemOf<P> & { id: string };
+type ListBody<P extends ListPath> = { data: ListedRow<P>[]; pagination: Pagination };
 /** A page that was read; the first one with the rows that come before all, null where they were not read in time. */
-type ListRead = ListBody & { lead: unknown[] | null };
+type ListRead<P extends ListPath> = ListBody<P> & { lead: ListedRow<P>[] | null };
 
 type ListOptions = {
   /** Polls while the tab is visible. */
@@ -143,8 +144,7 @@ type ListOptions = {
 };
 
 /** Filters of the rows that come before the others of a list, and their order. */
-export type Lead<P extends ListPath> = { filters: FiltersOf<P>; order(rows: ItemOf<P>[]): ItemOf<P>[] };
-type ListedRow<P extends ListPath> = ItemOf<P> & { id: string };
+export type Lead<P extends ListPath> = { filters: FiltersOf<P>; order<R extends ItemOf<P>>(rows: R[]): R[] };
 
 /** How long the first rows of a list wait, once they are read, for those that are to come before them. */
 const leadWithinMs = 200;
@@ -152,28 +152,28 @@ const lateLead = () => new Promise<null>((resolve) => setTimeout(() => resolve(n
 
 /** A page of a list after a cursor; the first one, of an empty cursor, with the rows that lead the list. */
 async function readPage<P extends ListPath>(
-  read: (query: object) => Promise<ListBody>,
+  read: (query: object) => Promise<ListBody<P>>,
   query: object,
   cursor: string,
   lead: Lead<P> | undefined,
-): Promise<ListRead> {
+): Promise<ListRead<P>> {
   if (cursor !== "") return { ...(await read({ ...query, cursor })), lead: null };
   const leading = lead && read({ ...query, ...lead.filters }).catch(() => null);
   const body = await read(query);
   const first = leading && (await Promise.race([leading, lateLead()]));
-  return { ...body, lead: lead && first ? lead.order(first.data as ItemOf<P>[]) : null };
+  return { ...body, lead: lead && first ? lead.order(first.data) : null };
 }
 
-type LatestOptions = {
+type LatestOptions<P extends ListPath> = {
   /** The rows when the list was read, and when that was; null while it is not. */
-  read: { data: unknown[] } | null;
+  read: { data: ListedRow<P>[] } | null;
   readAtMs: number;
   everyMs: number | undefined;
   isStill: boolean;
 };
 
 /** Rows of a list that keeps its rows, as they are since it was read; undefined while there is nothing newer. */
-function useLatest<P extends ListPath>(path: P, init: Init<P>, { read, readAtMs, everyMs, isStill }: LatestOptions) {
+function useLatest<P extends ListPath>(path: P, init: Init<P>, { read, readAtMs, everyMs, isStill }: LatestOptions<P>) {
   const { data, dataUpdatedAt } = useGet(path, init, {
     ...(everyMs ? { everyMs } : {}),
     enabled: read !== null && isStill && everyMs !== undefined,
@@ -201,9 +201,9 @@ export function useList<P extends ListPath>(
   const query = useInfiniteQuery({
     queryKey,
     queryFn: ({ pageParam, signal }) =>
-      readPage((wanted) => read(path, initOf(wanted), signal) as Promise<ListBody>, newestQuery, pageParam, lead),
+      readPage((wanted) => read(path, initOf(wanted), signal) as Promise<ListBody<P>>, newestQuery, pageParam, lead),
     initialPageParam: "",
-    getNextPageParam: (last: ListRead) => last.pagination.nextCursor ?? undefined,
+    getNextPageParam: (last: ListRead<P>) => last.pagination.nextCursor ?? undefined,
     // Old rows stay while others come.
     placeholderData: (before) => before,
     enabled,
@@ -216,7 +216,7 @@ export function useList<P extends ListPath>(
   const isRead = enabled && first !== undefined && !query.isPlaceholderData;
   const since = { readAtMs: query.dataUpdatedAt, isStill };
   const newest = useLatest(path, initOf(newestQuery), { ...since, read: isRead ? first : null, everyMs });
-  const led = isRead ? (first.lead as ListedRow<P>[] | null) : null;
+  const led = isRead ? first.lead : null;
   // Half as often: what comes first may be a few rows of very many.
   const ledNow = useLatest(path, initOf({ ...newestQuery, ...lead?.filters }), {
     ...since,
@@ -225,8 +225,8 @@ export function useList<P extends ListPath>(
   });
   const pages = query.data?.pages;
   const listed = useMemo(() => {
-    const all = (pages ?? []).flatMap((page) => page.data) as ListedRow<P>[];
-    return withLead(all, (pages?.[0]?.lead ?? []) as ListedRow<P>[]);
+    const all = (pages ?? []).flatMap((page) => page.data);
+    return withLead(all, pages?.[0]?.lead ?? []);
   }, [pages]);
   const { rows, newCount, isMore } = useMemo(
     () => withNewest(withValues(listed, ledNow.rows), newest.rows),
@@ -242,7 +242,7 @@ export function useList<P extends ListPath>(
     movedCount: led && ledNow.rows ? leadChanges({ before: led, now: ledNow.rows, fresh, most: pageSize }) : 0,
     /** Reads the list from its beginning, with the new rows. */
     async showNewest() {
-      client.setQueryData<InfiniteData<ListRead>>(
+      client.setQueryData<InfiniteData<ListRead<P>>>(
         queryKey,
         (data) => data && { pages: data.pages.slice(0, 1), pageParams: data.pageParams.slice(0, 1) },
       );
@@ -288,7 +288,7 @@ export function useCount<P extends ListPath>(
     { params: { ...init.params, query: { ...query, limit: "1" } as FiltersOf<P> } },
     { enabled: isWanted && settled === wanted, freshMs: 60_000 },
   );
-  const counted = (count.data as ListBody | undefined)?.pagination;
+  const counted = (count.data as ListBody<P> | undefined)?.pagination;
   const isAll = readCount !== null && !hasMore;
   return {
     total: isAll ? readCount : (counted?.total ?? null),

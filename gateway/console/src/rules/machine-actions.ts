@@ -1,3 +1,5 @@
+import { isOfSession } from "./session-actions.ts";
+
 /** What programs write by themselves, day and night. */
 export const machineActions = [
   "user.login",
@@ -13,13 +15,11 @@ export const bulkJobTarget = "device_bulk_job";
 /** What is left out of the audit trail at first: what machines do, and each device of a bulk job. */
 export const foldedRows = { excludeActions: machineActions.join(","), excludeTargetTypes: bulkJobTarget } as const;
 
-const signIns: ReadonlySet<string> = new Set(["user.login", "user.logout"]);
 type Row = { action: string; targets: readonly { type: string }[] };
 
 /** What is folded beside a row: never its own kind, and nothing of a sign-in beside another one. */
 export function foldedBeside({ action, targets }: Row) {
-  const isSignIn = [...signIns].some((each) => action.startsWith(each));
-  const folded = machineActions.filter((each) => each !== action && !(isSignIn && signIns.has(each)));
+  const folded = machineActions.filter((each) => each !== action && !(isOfSession(action) && isOfSession(each)));
   const isOfJob = targets.some(({ type }) => type === bulkJobTarget);
   return { excludeActions: folded.join(","), ...(isOfJob ? {} : { excludeTargetTypes: bulkJobTarget }) };
 }

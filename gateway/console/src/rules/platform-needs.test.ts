@@ -1,4 +1,5 @@
 import { expect, it } from "@jest/globals";
+import { type Database, replicationOf } from "@muster/db";
 import { checkName, isFine, platformNeeds, waitingWords } from "./platform-needs.ts";
 
 const fine = { postgresql: "ok", replication: "synchronous standby: db-2", nats: "ok" };
@@ -57,5 +58,16 @@ it("settings that differ come last, after what is worse", () => {
 it("what waits is a number with its age, and a check has a name", () => {
   expect(["postgresql", "nats", "replication"].map(checkName)).toEqual(["PostgreSQL", "NATS", "Replication"]);
   expect([waitingWords(0, 0), waitingWords(1, 0.5)]).toEqual(["none", "1, the oldest for less than a second"]);
-  expect(["ok", "synchronous standby: a", "timed out"].map(isFine)).toEqual([true, true, false]);
+  expect(["ok", "timed out"].map(isFine)).toEqual([true, false]);
+});
+
+it.each([
+  ["on", "db-2"],
+  ["remote_apply", "*"],
+  ["local", "db-2"],
+  ["on", ""],
+])("replication is as fine as services find it: synchronous_commit %s, standbys %j", async (commit, standbys) => {
+  const database = { name: "identity", read: async () => [{ commit, standbys }] } as unknown as Database;
+  const { isSynchronous, found } = await replicationOf(database);
+  expect(isFine(found)).toBe(isSynchronous);
 });

@@ -17,7 +17,7 @@ type Platform = {
 export type PlatformNeed = { tone: Extract<Tone, "warn" | "bad">; title: string; text: string };
 
 /** Seconds that messages and deliveries wait before it is worth a look: they are sent again within less. */
-export const waitsLongSeconds = 60;
+const waitsLongSeconds = 60;
 
 /** Whether a check of a service found all it needs; the words of any other finding say what is missing. */
 export const isFine = (found: string): boolean => found === "ok" || found.startsWith("synchronous standby: ");
@@ -37,18 +37,30 @@ export const waitingWords = (count: number, oldestSeconds: number): string =>
 export function platformNeeds({ services, differentSettings }: Platform): PlatformNeed[] {
   const down = services.filter(({ status }) => status !== "ok");
   const deadLetterCount = services.reduce((sum, { deadLetters }) => sum + (deadLetters ?? 0), 0);
-  const late = services.flatMap(({ deliveries }) => deliveries ?? []).filter((each) => isLate(each.oldestDueSeconds));
-  const held = services.filter(({ outbox }) => outbox !== null && isLate(outbox.oldestSeconds));
   return [
     ...down.map(({ service, status }) => need("bad", `${service} is ${status}.`, "Its own log says why.")),
-    ...some(deadLetterCount, () =>
-      need("bad", `${counted(deadLetterCount, "dead letters")}.`, "Nothing could send or process them. Logs say why."),
+    ...(deadLetterCount > 0
+      ? [
+          need(
+            "bad",
+            `${counted(deadLetterCount, "dead letters")}.`,
+            "Nothing could send or process them. Logs say why.",
+          ),
+        ]
+      : []),
+    ...services.flatMap(({ service, outbox }) =>
+      outbox && outbox.oldestSeconds >= waitsLongSeconds
+        ? need("bad", `Messages of ${service} wait.`, `${waitingWords(outbox.waiting, outbox.oldestSeconds)}.`)
+        : [],
     ),
-    ...held.map(({ service, outbox }) =>
-      need("bad", `Messages of ${service} wait.`, `${waitingWords(outbox?.waiting ?? 0, outbox?.oldestSeconds ?? 0)}.`),
-    ),
-    ...late.map(({ due, oldestDueSeconds }) =>
-      need("warn", `${counted(due, "webhook deliveries")} due.`, `The oldest has waited ${waiting(oldestDueSeconds)}.`),
+    ...services.flatMap(({ deliveries }) =>
+      deliveries && deliveries.oldestDueSeconds >= waitsLongSeconds
+        ? need(
+            "warn",
+            `${counted(deliveries.due, "webhook deliveries")} due.`,
+            `The oldest has waited ${waiting(deliveries.oldestDueSeconds)}.`,
+          )
+        : [],
     ),
     ...missing(services),
     ...differentSettings.map(({ setting, values }) =>
@@ -58,8 +70,6 @@ export function platformNeeds({ services, differentSettings }: Platform): Platfo
 }
 
 const need = (tone: PlatformNeed["tone"], title: string, text: string): PlatformNeed => ({ tone, title, text });
-const some = <T>(count: number, make: () => T): T[] => (count > 0 ? [make()] : []);
-const isLate = (seconds: number) => seconds >= waitsLongSeconds;
 const listed = (values: Readonly<Record<string, string>>) =>
   Object.entries(values)
     .map(([process, value]) => `${process} has ${value}`)

@@ -1,8 +1,5 @@
 import { runsOf } from "./runs.ts";
 
-/** The rows of sign-ins in the audit trail, accepted and refused. */
-export const signInActions = "user.login,user.login.failed";
-
 type SignIn = {
   id: string;
   result: "success" | "failure" | "denied";

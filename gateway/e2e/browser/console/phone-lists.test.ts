@@ -6,7 +6,7 @@ import { newRollout } from "../../support/releases.ts";
 import { enrolledAs, tenantWithAdmins } from "../../support/tenant-with-admins.ts";
 import { inChromium, type Visitor } from "./visitor.ts";
 
-/** How far below the top of a phone's screen, in pixels, a list has begun. */
+/** Most pixels between the top of a phone's screen and a list. */
 const beginsWithin = 230;
 /** What a finger hits, in pixels. */
 const fingerPx = 44;

@@ -9,7 +9,7 @@ export type OpenOffer = {
   releaseId: string;
   rolloutId: string;
   state: "offered" | "returned";
-  /** The agent reported that it has begun. */
+  /** The agent reported that it has started. */
   isStarted: boolean;
   /** Its deadline has passed. */
   isDue: boolean;
@@ -51,12 +51,12 @@ function isPaused(input: GateInput, { component, releaseId, rolloutId }: OpenOff
 }
 
 /**
- * An agent that has begun is only stopped by what forbids the release or its rollout to everybody, or by a machine that
- * the release has no file for.
+ * An agent that has started is only stopped by what forbids the release or its rollout to everybody, or by a machine
+ * that the release has no file for.
  */
 function started(input: GateInput, open: OpenOffer, decisions: Decision[]): Resolved {
   const release = input.catalogue[open.component].releases.find(({ id }) => id === open.releaseId);
-  // The machine is of another system since it began: there is no file to go on with.
+  // The machine is of another system since it started: there is no file to go on with.
   if (release && !release.platforms.has(platformOf(input.device)))
     return { decisions: decide(input), open: "withdraw" };
   const stop = release ? (stoppedBy(release, input.now) ?? stoppedRollout(release, open, input)) : null;

@@ -1,9 +1,9 @@
-import type { ItemOf } from "@muster/client";
 import { Link } from "@tanstack/react-router";
 import { useCallback } from "react";
 import { newAlertOfFilters } from "../../operations/new-alert.tsx";
 import { OperationButton } from "../../operations/operation-buttons.tsx";
 import { Marked, RowName } from "../../parts/action-name.tsx";
+import type { AuditRow } from "../../parts/audit-line.tsx";
 import { ExportButton } from "../../parts/export-button.tsx";
 import bar from "../../parts/filter-bar.module.css";
 import { asOptions } from "../../parts/filter-bar.tsx";
@@ -52,7 +52,6 @@ const narrowing = [
   ...["q", "user", "actorId", "action", "actions"],
   ...["resource", "resourceId", "target", "ipAddress", "sessionId"],
 ] as const;
-type AuditRow = ItemOf<"/api/v1/audit-logs/logs">;
 
 /** The audit trail: who did what, newest first, by day. */
 export function Audit() {

@@ -1,8 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { type CSSProperties, Fragment, type ReactNode, useState } from "react";
-import { iconOf } from "../../parts/action-icon.tsx";
 import { ActionName } from "../../parts/action-name.tsx";
-import { AuditLine } from "../../parts/audit-line.tsx";
+import { auditEvents } from "../../parts/audit-line.tsx";
 import { EventList } from "../../parts/event-list.tsx";
 import { Lines, Section } from "../../parts/facts.tsx";
 import figures from "../../parts/fleet.module.css";
@@ -183,17 +182,7 @@ export function Newest({ of: { rows = [] }, orgId }: TableProps) {
   if (rows.length === 0) return null;
   return (
     <Section title="Newest">
-      <EventList
-        of={runsOf(rows, rowText)
-          .slice(0, mostNewest)
-          .map(({ first: row, count }) => ({
-            key: row.id,
-            at: row.timestamp,
-            icon: iconOf(row.action),
-            tone: row.result === "success" ? undefined : "bad",
-            text: <AuditLine of={row} orgId={orgId} says="both" count={count} />,
-          }))}
-      />
+      <EventList of={auditEvents(runsOf(rows, rowText).slice(0, mostNewest), { orgId, says: "both" })} />
     </Section>
   );
 }

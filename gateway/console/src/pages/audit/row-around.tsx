@@ -1,7 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { type BodyOf, useGet } from "../../api/queries.ts";
-import { iconOf } from "../../parts/action-icon.tsx";
-import { AuditLine } from "../../parts/audit-line.tsx";
+import { auditEvents } from "../../parts/audit-line.tsx";
 import { EventList, type ListedEvent } from "../../parts/event-list.tsx";
 import { Section } from "../../parts/facts.tsx";
 import { to } from "../../parts/links.ts";
@@ -76,17 +75,7 @@ function AroundCard({ title, of: entry, found, all, says, timeOf, alone }: Aroun
               <Link {...to("/audit", { ...search, from: entry.timestamp })}>{newer}</Link>
             </p>
           )}
-          <EventList
-            of={lines.map(({ first: row, count }) => ({
-              key: row.id,
-              at: row.timestamp,
-              icon: iconOf(row.action),
-              tone: row.result === "success" ? undefined : "bad",
-              text: <AuditLine of={row} orgId={orgId} says={says} isCurrent={row.id === entry.id} count={count} />,
-              time: timeOf(row),
-              isCurrent: row.id === entry.id,
-            }))}
-          />
+          <EventList of={auditEvents(lines, { orgId, says, currentId: entry.id, timeOf })} />
         </>
       )}
       {searchedTo === null ? null : (

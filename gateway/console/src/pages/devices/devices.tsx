@@ -42,7 +42,7 @@ type Device = ItemOf<"/api/v1/devices">;
 /** What needs a look first, while no filter and no order says otherwise. */
 const lead = {
   filters: { status: "quarantined,offline" },
-  order: (devices: Device[]) => worstFirst(devices, ({ status }) => toneOf(status)),
+  order: <D extends Device>(devices: D[]) => worstFirst(devices, ({ status }) => toneOf(status)),
 };
 
 /** The fleet that the user may see, newest first; a search finds decommissioned devices, too. */

@@ -1,5 +1,6 @@
 import { useGet } from "../../api/queries.ts";
 import { useWhyNot } from "../../parts/me.tsx";
+import { sessionActions } from "../../rules/session-actions.ts";
 
 const most = "50";
 
@@ -9,7 +10,7 @@ export function useAccountRows({ id, orgId }: { id: string; orgId: string | null
   const query = {
     resourceId: id,
     ...(orgId ? { orgId } : {}),
-    excludeActions: "user.login,user.login.failed,user.logout",
+    excludeActions: sessionActions.join(","),
     limit: most,
     skipCount: "true",
   };

@@ -1,14 +1,14 @@
 import { Link } from "@tanstack/react-router";
 import { type BodyOf, type Failed, useGet } from "../../api/queries.ts";
-import { iconOf } from "../../parts/action-icon.tsx";
-import { AuditLine } from "../../parts/audit-line.tsx";
+import { auditEvents } from "../../parts/audit-line.tsx";
 import { EventList } from "../../parts/event-list.tsx";
 import { Section } from "../../parts/facts.tsx";
 import { to } from "../../parts/links.ts";
 import { FailureState, Loading } from "../../parts/states.tsx";
-import { foldedRows } from "../../rules/machine-actions.ts";
+import { foldedRows, machineActions } from "../../rules/machine-actions.ts";
 import { rowText } from "../../rules/row-sentence.ts";
 import { runsOf } from "../../rules/runs.ts";
+import { sessionActions } from "../../rules/session-actions.ts";
 import { useAccountRows } from "./account-rows.ts";
 
 const [mostDone, mostChanges, readMost] = [8, 6, "50"];
@@ -42,24 +42,14 @@ function Activity(props: ActivityProps) {
       {error ? <FailureState failure={error.failure} onRetry={() => void refetch()} /> : null}
       {isPending ? <Loading what="Loading the audit trail" /> : null}
       {rows.length === 0 && !isPending && !error ? <p className="soft">{none}</p> : null}
-      <EventList
-        of={runsOf(rows, rowText)
-          .slice(0, most)
-          .map(({ first: row, count }) => ({
-            key: row.id,
-            at: row.timestamp,
-            icon: iconOf(row.action),
-            tone: row.result === "success" ? undefined : "bad",
-            text: <AuditLine of={row} orgId={search.orgId} says={says} count={count} />,
-          }))}
-      />
+      <EventList of={auditEvents(runsOf(rows, rowText).slice(0, most), { orgId: search.orgId, says })} />
     </Section>
   );
 }
 
 /** What a person changed last, besides their own account. */
 export function Done({ by: { id, orgId } }: { by: Account }) {
-  const excludeActions = `${foldedRows.excludeActions},user.login.failed`;
+  const excludeActions = [...new Set([...machineActions, ...sessionActions])].join(",");
   const of = { actorId: id, ...foldedRows, excludeActions, ...(orgId ? { orgId } : {}) };
   const query = { ...of, limit: readMost, skipCount: "true" };
   const read = useGet("/api/v1/audit-logs/logs", { params: { query } });

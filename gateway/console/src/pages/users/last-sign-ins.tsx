@@ -6,7 +6,8 @@ import { PlainTable } from "../../parts/plain-table.tsx";
 import { FailureState, Loading } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
 import { clientWords } from "../../rules/client-words.ts";
-import { refusedSignIns, signInActions, signInRuns, signInWords } from "../../rules/sign-in-words.ts";
+import { signInActions } from "../../rules/session-actions.ts";
+import { refusedSignIns, signInRuns, signInWords } from "../../rules/sign-in-words.ts";
 
 const [mostRead, mostShown] = ["50", 6];
 
@@ -14,7 +15,7 @@ type LastSignInsProps = { of: { id: string; orgId: string | null; lastLoginAt: s
 
 /** When, from where and with which client a person signed in last, or was refused. */
 export function LastSignIns({ of: { id, orgId, lastLoginAt } }: LastSignInsProps) {
-  const search = { actorId: id, actions: signInActions, orgId: orgId ?? undefined };
+  const search = { actorId: id, actions: signInActions.join(","), orgId: orgId ?? undefined };
   const query = { ...search, limit: mostRead, skipCount: "true" };
   const { data, error, isPending, refetch } = useGet("/api/v1/audit-logs/logs", { params: { query } });
   const rows = data?.data ?? [];
