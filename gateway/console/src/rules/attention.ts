@@ -35,10 +35,11 @@ export function soonWords({ kind, record, count, sentence }: AttentionItem): { n
   return { name: `${noun} “${record.name}”`, words: end };
 }
 
-/** A reason as what is said first, and what a phone has no room for: what follows of it, or why. */
-export function inParts(sentence: string): { first: string; more: string } {
+/** A reason as the overview says it: without its title's words, what follows of it, and earlier reasons. */
+export function briefly(sentence: string): string {
   const at = /(?<=\.) [A-Z]|: deliveries /.exec(sentence)?.index ?? sentence.length;
-  return { first: sentence.slice(0, at), more: sentence.slice(at) };
+  const first = sentence.slice(0, at).replace(/^Halted(?: for|:) /, "");
+  return /[.!?]$/.test(first) ? first : `${first}.`;
 }
 
 /** The host of an address; the address itself where it is none. */

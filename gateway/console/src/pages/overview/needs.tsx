@@ -6,7 +6,7 @@ import { NameOf } from "../../parts/name-of.tsx";
 import { Sentence } from "../../parts/sentence.tsx";
 import type { Needed } from "../../parts/use-attention.ts";
 import { useLastAnswer } from "../../parts/webhook-cause.tsx";
-import { inParts, soonWords } from "../../rules/attention.ts";
+import { briefly, soonWords } from "../../rules/attention.ts";
 import styles from "./overview.module.css";
 
 const icons: Readonly<Record<string, LucideIcon>> = { rollout: CircleAlert };
@@ -103,7 +103,6 @@ const Owner = ({ of: orgId }: { of: string | null }) =>
 type NeedProps = { of: Needed; isEverywhere: boolean };
 
 function Failing({ of: { kind, tone, title, sentence, record, orgId, link, verb }, isEverywhere }: NeedProps) {
-  const { first, more } = inParts(sentence);
   return (
     <Row tone={tone} icon={icons[kind] ?? TriangleAlert}>
       <p>
@@ -111,12 +110,7 @@ function Failing({ of: { kind, tone, title, sentence, record, orgId, link, verb 
         <span className="soft">
           {isEverywhere ? <Owner of={orgId} /> : null}
           {kind === "webhook" && record ? <LastAnswer of={record.id} /> : null}
-          <Sentence of={first} />
-          {more === "" ? null : (
-            <span className={styles.more}>
-              <Sentence of={more} />
-            </span>
-          )}
+          <Sentence of={briefly(sentence)} />
         </span>
       </p>
       <Link {...linkTo(link)} className={styles.step}>

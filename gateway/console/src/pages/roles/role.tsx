@@ -3,65 +3,96 @@ import { useGet } from "../../api/queries.ts";
 import { HeadOperations } from "../../operations/operation-buttons.tsx";
 import { roleOperations } from "../../operations/roles.tsx";
 import { Facts, Section } from "../../parts/facts.tsx";
-import { to } from "../../parts/links.ts";
+import { to, toRecord } from "../../parts/links.ts";
 import { PageTitle } from "../../parts/page-title.tsx";
+import plain from "../../parts/plain-table.module.css";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
 import { Sides } from "../../parts/sides.tsx";
+import { FailureState } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
+
+const shownHolders = "8";
 
 /** One role: its permissions and its users. */
 export function RolePage() {
   const id = useRecordId("/roles/$id");
   const role = useGet("/api/v1/roles/{id}", { params: { path: { id } } });
   const all = useGet("/api/v1/permissions");
-  const holders = useGet("/api/v1/users", { params: { query: { role: id, limit: "1" } } });
   if (!role.data) return <RecordState title="Role" of={role} />;
   const { data } = role;
   const held = (all.data?.data ?? []).filter(({ permission }) => data.permissions.includes(permission));
-  const count = holders.data?.pagination.total;
   return (
     <>
       <PageTitle
         title={data.name}
-        sub={data.key === null ? undefined : "Built in: it cannot be changed."}
+        sub={data.description || (data.key === null ? undefined : "Built in: it cannot be changed.")}
         actions={<HeadOperations of={data} operations={roleOperations} name={data.name} />}
       />
       <Sides
         main={
           <Section title="Permissions">
-            <PlainTable columns={["Permission", "Allows", "API key scopes to grant"]}>
+            <PlainTable columns={["Allows", "Key scopes to grant"]}>
               {held.map(({ permission, description, keyScopes }) => (
                 <tr key={permission}>
                   <th scope="row">
-                    <code>{permission}</code>
+                    {description.replace(/\.$/, "")}
+                    <small>
+                      <code>{permission}</code>
+                    </small>
                   </th>
-                  <td>{description}</td>
-                  <td>{keyScopes.join(", ")}</td>
+                  <td>{keyScopes.join(", ") || <span className="soft">none</span>}</td>
                 </tr>
               ))}
             </PlainTable>
           </Section>
         }
         side={
-          <Section title="Facts">
-            <Facts
-              of={[
-                ["Description", data.description || null],
-                ["Scope", data.scope],
-                [
-                  "People who have it",
-                  <Link key="holders" {...to("/people", { role: id })}>
-                    {count?.toLocaleString() ?? "See them"}
-                  </Link>,
-                ],
-                ["Changed", <Time key="changed" at={data.updatedAt} />],
-              ]}
-            />
-          </Section>
+          <>
+            <Holders of={id} />
+            <Section title="Facts">
+              <Facts
+                of={[
+                  ["Scope", data.scope],
+                  ["Whose", data.key === null ? null : "built in"],
+                  ["Changed", data.key === null ? <Time key="changed" at={data.updatedAt} /> : null],
+                ]}
+                isBrief
+              />
+            </Section>
+          </>
         }
       />
     </>
+  );
+}
+
+/** The first people who have a role, and where all of them are. */
+function Holders({ of: role }: { of: string }) {
+  const { data, error, refetch } = useGet("/api/v1/users", { params: { query: { role, limit: shownHolders } } });
+  const count = data?.pagination.total ?? data?.data.length;
+  return (
+    <Section
+      title="People who have it"
+      action={count ? <Link {...to("/people", { role })}>All {count.toLocaleString()}</Link> : null}
+    >
+      {error ? <FailureState failure={error.failure} onRetry={() => void refetch()} /> : null}
+      {count === 0 ? <p className="soft">Nobody yet.</p> : null}
+      {count ? (
+        <PlainTable columns={["Name", "Last sign-in"]}>
+          {data?.data.map(({ id, name, lastLoginAt }) => (
+            <tr key={id}>
+              <th scope="row">
+                <Link {...toRecord("/people/$id", { id })}>{name}</Link>
+              </th>
+              <td className={plain.end}>
+                <Time at={lastLoginAt} />
+              </td>
+            </tr>
+          ))}
+        </PlainTable>
+      ) : null}
+    </Section>
   );
 }
