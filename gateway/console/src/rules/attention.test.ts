@@ -37,6 +37,7 @@ it.each([
 
 it.each([
   ["Halted for darwin/arm64: 4 of 4 failed. The last: Why.", "darwin/arm64: 4 of 4 failed."],
+  ["Halted for darwin/arm64: 4 of 4 failed, the last: rolled_back.", "darwin/arm64: 4 of 4 failed."],
   ["Halted: too many updates failed.", "too many updates failed."],
   ["3 failed since 2026-11-29T18:05:00.000Z: deliveries wait.", "3 failed since 2026-11-29T18:05:00.000Z."],
   ["3 of 3 requests were refused.", "3 of 3 requests were refused."],

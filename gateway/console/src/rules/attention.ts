@@ -37,7 +37,7 @@ export function soonWords({ kind, record, count, sentence }: AttentionItem): { n
 
 /** A reason as the overview says it: without its title's words, what follows of it, and earlier reasons. */
 export function briefly(sentence: string): string {
-  const at = /(?<=\.) [A-Z]|: deliveries /.exec(sentence)?.index ?? sentence.length;
+  const at = /(?<=\.) [A-Z]|, the last: |: deliveries /.exec(sentence)?.index ?? sentence.length;
   const first = sentence.slice(0, at).replace(/^Halted(?: for|:) /, "");
   return /[.!?]$/.test(first) ? first : `${first}.`;
 }
