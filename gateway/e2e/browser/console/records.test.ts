@@ -212,7 +212,12 @@ inChromium("records in the console", (visit) => {
       // The guard of the version, to which nobody updates, is folded.
       const guard = page.getByRole("row", { name: new RegExp(`${rollout.version} .*guard`, "i") });
       const fold = page.getByRole("button", { name: /^Guards of versions that nobody updates to yet/ });
-      await fold.waitFor();
+      // It is the end of the list, below the rollouts of other suites.
+      await page.getByRole("table").hover();
+      await until("the folded guards", async () => {
+        await page.mouse.wheel(0, 100_000);
+        return await fold.isVisible();
+      });
       expect([await fold.getAttribute("aria-expanded"), await guard.count()]).toEqual(["false", 0]);
       await fold.click();
       await guard.waitFor();
