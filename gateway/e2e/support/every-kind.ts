@@ -27,7 +27,8 @@ export async function everyKind(cluster: Cluster, { partnerId, orgId, admin }: T
   await agent.api.call("POST", `/agents/${agent.deviceId}/logs`, { logs });
   const enroll = await enroller(cluster);
   for (const hostname of ["old", rightToLeft]) await enroll(orgId, { siteId, hostname, hardwareId: `b-${orgId}` });
-  await create("/device-groups", { name: long });
+  const groupId = await create("/device-groups", { name: long });
+  await admin.api.call("POST", `/device-groups/${groupId}/devices`, { deviceIds: [agent.deviceId] });
   await create("/api-keys", { name: wide, scopes: ["devices:read"] });
   await create("/service-principals", { name: long, scopes: ["devices:read"] });
   await create("/enrollment-keys", { name: rightToLeft });

@@ -31,14 +31,14 @@ export function Groups() {
         {
           id: "scope",
           title: "Devices of",
-          width: "14rem",
+          width: "10rem",
           isMinor: true,
           cell: ({ siteId }) => (siteId === null ? "the organization" : "one site"),
         },
         {
           id: "devices",
           title: "Devices",
-          width: "11rem",
+          width: "18rem",
           cell: ({ id, orgId: owner }) => <DeviceCounts of={{ orgId: owner, groupId: id }} />,
         },
         { id: "made", title: "Created", width: "9rem", as: "end", cell: ({ createdAt }) => <Time at={createdAt} /> },
