@@ -1,10 +1,11 @@
 // Fills a new stack with the example fleet through the public API, for pictures: customers, devices, people, roles,
 // keys, webhooks, releases with rollouts. The past, which no API takes, is written by example-past.mjs.
 import { apiOf, eachOf, secondFactorOf } from "./example-api.mjs";
+import { directoriesOf } from "./example-directories.mjs";
 import { customers, machinesOf, updatesAtOnce } from "./example-fleet.mjs";
 import { streamsOf, webhooksOf } from "./example-hooks.mjs";
 import { beat, beginRollout, releases, runRollout } from "./example-releases.mjs";
-import { directoriesOf, providersOf } from "./example-sign-in.mjs";
+import { providersOf } from "./example-sign-in.mjs";
 import { accessOf, refusals, usersOf } from "./example-users.mjs";
 
 const betweenChangesMs = 9_000;

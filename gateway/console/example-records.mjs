@@ -19,6 +19,7 @@ const aged = [
   `UPDATE agent_release.rollout t SET created_at = t.created_at - ${versionAge} + interval '4 hours'
    FROM agent_release.release r WHERE r.id = t.release_id AND (t.state IN ('completed', 'cancelled') OR t.kind = 'guard')`,
   `UPDATE identity.directories SET created_at = ${daysBefore(50, 300, "id")}`,
+  `UPDATE identity.directory_tokens k SET created_at = d.created_at FROM identity.directories d WHERE d.id = k.directory_id`,
   `UPDATE identity.sso_providers SET created_at = ${daysBefore(60, 300, "id")}`,
   `UPDATE webhook_dispatcher.webhooks SET created_at = ${daysBefore(30, 300, "id")}`,
 ];

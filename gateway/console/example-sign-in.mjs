@@ -1,55 +1,5 @@
-// Sign-in providers and directories of the example fleet's first customer.
+// Sign-in providers of the example fleet's first customer.
 import { execFileSync } from "node:child_process";
-
-/** A directory's request as its product sends it. */
-const scim = (url, token, path, body) =>
-  fetch(`${url}/api/v1/scim/v2/${path}`, {
-    method: body ? "POST" : "GET",
-    headers: { authorization: `Bearer ${token}`, "content-type": "application/scim+json" },
-    ...(body ? { body: JSON.stringify({ schemas: ["urn:ietf:params:scim:schemas:core:2.0:User"], ...body }) } : {}),
-  });
-
-/** As a directory sends a person. */
-function userOf(givenName, familyName) {
-  const email = `${givenName}.${familyName}@globex.example`.toLowerCase();
-  return {
-    externalId: email,
-    userName: email,
-    active: true,
-    displayName: `${givenName} ${familyName}`,
-    name: { givenName, familyName },
-    emails: [{ primary: true, type: "work", value: email }],
-  };
-}
-
-/**
- * A directory that has sent its people, one whose requests are refused, one that is paused, one that sent none and one
- * whose groups come with sign-ins.
- */
-export async function directoriesOf(url, call, orgs) {
-  const { orgId } = orgs.Globex;
-  const { data: roles } = await call("GET", `/roles?orgId=${orgId}`);
-  const defaultRoleId = roles.find(({ name }) => name === "Technician")?.id;
-  const make = (name, preset) => call("POST", "/directories", { orgId, name, preset, defaultRoleId });
-  await make("Warehouse", "okta");
-  await make("Google Workspace", "google");
-  const contractors = await make("Contractors", "onelogin");
-  await scim(url, contractors.token, "Users?count=1");
-  await call("POST", `/directories/${contractors.id}/status`, { status: "paused" });
-  const entra = await make("Entra ID", "entra");
-  for (const [givenName, familyName] of [
-    ["Mio", "Tanaka"],
-    ["Lea", "Fischer"],
-    ["Tom", "Okafor"],
-  ]) {
-    await scim(url, entra.token, "Users", userOf(givenName, familyName));
-  }
-  const stores = await make("Okta of the stores", "okta");
-  // Its mapping has no user name: each of its requests is refused.
-  for (const externalId of ["00u1", "00u2", "00u3"]) {
-    await scim(url, stores.token, "Users", { externalId, active: true });
-  }
-}
 
 /** Metadata of a provider whose certificate ends after so many days. */
 function metadataOf(host, days) {
