@@ -46,6 +46,10 @@ inChromium("directories and audit sinks in the console", (visit) => {
     await page.getByRole("button", { name: "Move up row 2" }).click();
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("Saved: roles have changed everywhere.").waitFor();
+    // The table again, with the group that no row names.
+    await page.getByRole("rowheader", { name: "1. office, main claim" }).waitFor();
+    await page.getByRole("row", { name: /^Offices 0 not mapped/ }).waitFor();
+    await visitor.expectAccessibleAtBothWidths();
     const { body } = await admin.api.call("GET", `/directories/${id}/mappings`);
     const saved = (body.data as { claim: string | null; groupName: string | null }[]).map(({ claim, groupName }) => [
       claim,

@@ -1,6 +1,5 @@
 import type { ItemOf } from "@muster/client";
 import { Link } from "@tanstack/react-router";
-import { useGet } from "../../api/queries.ts";
 import { directoryOperations } from "../../operations/directories.tsx";
 import { newDirectory } from "../../operations/new-directory.tsx";
 import { actionsColumn, nextColumn, OperationButton } from "../../operations/operation-buttons.tsx";
@@ -20,6 +19,7 @@ import { useFilters } from "../../parts/use-filters.ts";
 import { cycleWords } from "../../rules/cycle-words.ts";
 import { directoryHealth } from "../../rules/health.ts";
 import type { Me } from "../../rules/why-not.ts";
+import { Product } from "./product.tsx";
 
 /** Directories that say who joins, changes and leaves. */
 export function Directories() {
@@ -71,12 +71,6 @@ function noteOf(directory: ItemOf<"/api/v1/directories">) {
   if (tone === "off") return "Waits for its first request.";
   const reason = directory.health?.reason ?? "";
   return tone === "bad" ? <Cause of={reason} /> : reason;
-}
-
-/** The product that a directory is, by the name of its preset. */
-function Product({ of }: { of: string | null }) {
-  const presets = useGet("/api/v1/directories/presets");
-  return presets.data?.data.find(({ id }) => id === of)?.name ?? "SCIM 2.0";
 }
 
 /** Leads to the requests that were refused. */

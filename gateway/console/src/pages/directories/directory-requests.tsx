@@ -16,7 +16,6 @@ const textOf = ({ operation, filter, answer, scimType, detail }: Request) =>
 const answers = [
   { key: "", title: "All", tone: null, count: null },
   { key: "true", title: "Refused", tone: "bad", count: null },
-  { key: "false", title: "Accepted", tone: "good", count: null },
 ] as const;
 
 /** The codes of an answer, as SCIM has them. */
@@ -24,10 +23,15 @@ const codesOf = ({ answer, scimType }: Request) => [answer, scimType].filter(Boo
 
 /** Why a request was refused, and the codes for who looks for them. */
 const Why = ({ of: request }: { of: Request }) => (
-  <span>
-    {request.detail} <small className="soft">{codesOf(request)}</small>
-  </span>
+  <div>
+    {request.detail}
+    <div className="soft">
+      <small>{codesOf(request)}</small>
+    </div>
+  </div>
 );
+
+const inOneLine = (text: string) => text.replaceAll(" ", "\u00a0");
 
 type DirectoryRequestsProps = { id: string; refused: string; onRefused(refused: string): void };
 
@@ -38,25 +42,27 @@ export function DirectoryRequests({ id, refused, onRefused }: DirectoryRequestsP
     { params: { path: { id }, query: { refused } } },
     { everyMs: 15_000 },
   );
+  const isRefused = refused === "true";
+  const hasWhy = isRefused || list.rows.some(({ detail }) => detail !== null);
   return (
     <Section
-      title={refused === "true" ? "Refused requests" : "Requests"}
+      title={isRefused ? "Refused requests" : "Requests"}
       action={<Segments label="Answers" of={answers} chosen={refused} choose={onRefused} />}
     >
       <ListState list={list} what="Loading the log">
-        <EmptyState title={refused ? "No request was answered like this." : "The directory has asked nothing yet."} />
+        <EmptyState title={isRefused ? "No request was refused." : "The directory has asked nothing yet."} />
       </ListState>
       {list.rows.length > 0 ? (
-        <PlainTable columns={["Request", "Why", "Answer", "Time"]}>
+        <PlainTable columns={["Request", ...(hasWhy ? ["Why"] : []), ...(isRefused ? [] : ["Answer"]), "Time"]}>
           {runsOf(list.rows, textOf).map(({ first: row, count }) => (
             <tr key={row.id}>
               <th scope="row">
-                {row.operation}
-                {count > 1 ? <span className="soft"> {count.toLocaleString()} ×</span> : null}
+                {inOneLine(row.operation)}
+                {count > 1 ? <span className="soft">{inOneLine(` ${count.toLocaleString()} ×`)}</span> : null}
                 {row.filter ? <div className="soft">{row.filter}</div> : null}
               </th>
-              <td>{row.detail === null ? null : <Why of={row} />}</td>
-              <td>{row.detail === null ? codesOf(row) : "refused"}</td>
+              {hasWhy ? <td>{row.detail === null ? isRefused ? codesOf(row) : null : <Why of={row} />}</td> : null}
+              {isRefused ? null : <td>{row.detail === null ? codesOf(row) : "refused"}</td>}
               <td>
                 <Instant at={row.at} />
               </td>

@@ -21,6 +21,7 @@ import { directoryHealth } from "../../rules/health.ts";
 import { DirectoryFailure } from "./directory-failure.tsx";
 import { DirectoryRequests } from "./directory-requests.tsx";
 import { Mapping } from "./mapping.tsx";
+import { Product } from "./product.tsx";
 
 type Directory = BodyOf<"/api/v1/directories/{id}">;
 
@@ -98,11 +99,12 @@ function LastCycle({ of: cycle, id, isFailing }: LastCycleProps) {
 }
 
 /** What is entered at the directory, and its tokens. */
-function Connection({ of: { scimUrl, providerId, tokens } }: { of: Directory }) {
+function Connection({ of: { preset, scimUrl, providerId, tokens, createdAt } }: { of: Directory }) {
   return (
     <Section title="Connection">
       <Facts
         of={[
+          ["Product", <Product key="product" of={preset} />],
           ["SCIM address", <LongCode key="url" of={scimUrl} what="address" />],
           [
             "Sign-in through",
@@ -112,19 +114,20 @@ function Connection({ of: { scimUrl, providerId, tokens } }: { of: Directory }) 
               </Link>
             ) : null,
           ],
+          ["Created", <Time key="created" at={createdAt} />],
         ]}
         isBrief
       />
       {tokens.length > 0 ? (
-        <PlainTable columns={["Token begins with", "Created", "Ends"]}>
+        <PlainTable columns={["Token begins with", "Ends"]}>
           {tokens.map(({ id, prefix, createdAt, expiresAt }) => (
             <tr key={id}>
               <th scope="row">
                 <code>{prefix}</code>
+                <div className="soft">
+                  created <Time at={createdAt} />
+                </div>
               </th>
-              <td>
-                <Time at={createdAt} />
-              </td>
               <td>
                 <EndsAt at={expiresAt} days={keyDays} />
               </td>

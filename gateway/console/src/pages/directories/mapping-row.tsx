@@ -73,13 +73,13 @@ export function MappingRow({ at, row, groups, roles, errors, isDisabled, change,
           onChange={(siteIds) => change({ ...row, siteIds })}
         />
       </div>
-      <div>
+      <div className={forms.inline}>
         {raise ? (
           <button type="button" onClick={raise}>
             Move up
             <span className="visually-hidden"> row {number}</span>
           </button>
-        ) : null}{" "}
+        ) : null}
         <button type="button" onClick={remove}>
           Take out
           <span className="visually-hidden"> row {number}</span>

@@ -6,19 +6,20 @@ import { Section } from "../../parts/facts.tsx";
 import forms from "../../parts/field.module.css";
 import { Fold } from "../../parts/fold.tsx";
 import { useWhyNot } from "../../parts/me.tsx";
-import { RoleLink } from "../../parts/role-link.tsx";
 import { toast } from "../../parts/said.ts";
 import { SaveRow } from "../../parts/save-row.tsx";
 import { FailureState, Loading } from "../../parts/states.tsx";
 import { useWrite } from "../../parts/use-write.ts";
+import { MappingActions, WhoHasWhat } from "./mapping-actions.tsx";
 import { MappingRow, type RowDraft } from "./mapping-row.tsx";
+import { MappingTable } from "./mapping-table.tsx";
 import { TryMapping } from "./try-mapping.tsx";
 
 const path = "/api/v1/directories/{id}/mappings";
 type Directory = Pick<BodyOf<"/api/v1/directories/{id}">, "id" | "orgId" | "defaultRoleId">;
 type Saved = BodyOf<typeof path>["data"];
 
-/** Which groups are which roles: the first row that matches a person decides. */
+/** Which groups are which roles, as a table until somebody changes it: the first row that matches a person decides. */
 export function Mapping({ directory }: { directory: Directory }) {
   const saved = useGet(path, { params: { path: { id: directory.id } } });
   if (saved.error) return <FailureState failure={saved.error.failure} onRetry={() => void saved.refetch()} />;
@@ -46,6 +47,13 @@ const newRow = (groupId: string | null, roleId: string): RowDraft => ({
   isInert: false,
 });
 
+const wantedOf = ({ groupId, claim, roleId, siteIds }: RowDraft) => ({
+  groupId,
+  claim,
+  roleId,
+  siteIds: siteIds.length > 0 ? [...siteIds] : null,
+});
+
 function MappingForm({ directory: { id, orgId, defaultRoleId }, saved }: { directory: Directory; saved: Saved }) {
   const why = useWhyNot(`PUT ${path}`);
   const write = useWrite();
@@ -54,20 +62,23 @@ function MappingForm({ directory: { id, orgId, defaultRoleId }, saved }: { direc
   const params = { path: { id } };
   const groups = useGet("/api/v1/directories/{id}/groups", { params: { ...params, query: { limit: "100" } } });
   const roles = useAssignableRoles(orgId ? "organization" : "partner", orgId) ?? [];
-  const [firstRole] = roles;
-  const add = (groupId: string | null) => setRows([...rows, newRow(groupId, firstRole?.id ?? "")]);
+  const [isEditing, edit] = useState(false);
+  const add = (groupId: string | null) => {
+    edit(true);
+    setRows([...rows, newRow(groupId, roles[0]?.id ?? "")]);
+  };
+  const discard = () => {
+    edit(false);
+    write.fail(null);
+    setRows(saved.map(draftOf));
+  };
   const raise = (at: number) =>
     setRows([...rows.slice(0, at - 1), ...rows.slice(at - 1, at + 1).reverse(), ...rows.slice(at + 1)]);
 
   async function send(event: FormEvent<HTMLFormElement>) {
     event.preventDefault();
-    const mappings = rows.map(({ groupId, claim, roleId, siteIds }) => ({
-      groupId,
-      claim,
-      roleId,
-      siteIds: siteIds.length > 0 ? [...siteIds] : null,
-    }));
-    const done = await write.run(() => dataOf(api.PUT(path, { params, body: { mappings } })));
+    const body = { mappings: rows.map(wantedOf) };
+    const done = await write.run(() => dataOf(api.PUT(path, { params, body })));
     if (done === null) return;
     toast("Saved: roles have changed everywhere.");
     await forget("/api/v1/directories");
@@ -78,27 +89,20 @@ function MappingForm({ directory: { id, orgId, defaultRoleId }, saved }: { direc
     <Section
       title="Role mapping"
       action={
-        <div>
-          {groupList[0] ? (
-            <button type="button" disabled={why !== null} onClick={() => add(groupList[0]?.id ?? null)}>
-              Add a group
-            </button>
-          ) : null}
-          <button type="button" disabled={why !== null} onClick={() => add(null)}>
-            Add a claim
-          </button>
-        </div>
+        <MappingActions
+          groupId={groupList[0]?.id}
+          isDisabled={why !== null}
+          add={add}
+          edit={saved.length > 0 && !isEditing ? () => edit(true) : undefined}
+        />
       }
     >
       <p className="soft">
-        {rows.length === 0
-          ? "Each row gives a role to people by their group or claim. Without a row everyone has"
-          : "The first row that matches a person gives the role; whoever matches none has"}{" "}
-        {defaultRoleId ? <RoleLink id={defaultRoleId} /> : "no access"}.
+        <WhoHasWhat hasRows={rows.length > 0} defaultRoleId={defaultRoleId} />
         {groups.data && groupList.length === 0 ? " The directory has sent no group yet." : ""}
       </p>
       {write.failure ? <FailureState failure={write.failure} /> : null}
-      {rows.length + saved.length > 0 ? (
+      {isEditing ? (
         <form className={forms.wide} data-size="wide" onSubmit={send}>
           {rows.map((row, at) => (
             <MappingRow
@@ -114,8 +118,15 @@ function MappingForm({ directory: { id, orgId, defaultRoleId }, saved }: { direc
               raise={at > 0 ? () => raise(at) : undefined}
             />
           ))}
-          <SaveRow why={why} write={write} isChanged={JSON.stringify(rows) !== JSON.stringify(saved.map(draftOf))} />
+          <div className={forms.inline}>
+            <SaveRow why={why} write={write} isChanged={JSON.stringify(rows) !== JSON.stringify(saved.map(draftOf))} />
+            <button type="button" onClick={discard}>
+              Cancel
+            </button>
+          </div>
         </form>
+      ) : saved.length + groupList.length > 0 ? (
+        <MappingTable of={saved} groups={groupList} />
       ) : null}
       <Fold title="Try the mapping">
         <TryMapping id={id} />
