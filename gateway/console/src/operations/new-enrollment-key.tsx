@@ -34,7 +34,7 @@ function NewEnrollmentKey({ of: { orgId }, onClose, onDone }: FormProps<{ orgId:
         setSecret(made.key);
       }}
     >
-      {(errorsOf) => <EnrollmentKeyFields orgId={orgId} errorsOf={errorsOf} />}
+      {(errorsOf) => <EnrollmentKeyFields orgId={orgId} errorsOf={errorsOf} isEndShown />}
     </FormDialog>
   );
 }

@@ -32,11 +32,10 @@ export const Facts = ({ of, isBrief, isWide, isStacked, isShort }: FactsProps) =
 export const Lines = ({ children }: { children: ReactNode }) => <span className={styles.lines}>{children}</span>;
 
 type SectionProps = {
-  title: string;
+  title: ReactNode;
   children: ReactNode;
   action?: ReactNode;
-  /** Quiet, where it waits for something before it. */
-  tone?: "bad" | "quiet";
+  tone?: "bad";
 };
 
 /** A card: a part of a page with a heading, and beside it what can be done or where more is. */

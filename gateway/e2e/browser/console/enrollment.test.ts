@@ -15,6 +15,7 @@ inChromium("enrollment in the console", (visit) => {
     await visitor.follow(page.getByRole("link", { name: "Add devices" }));
     await page.getByLabel("Site").selectOption({ label: "Berlin" });
     await page.getByLabel("Devices that may enroll with it").fill("2");
+    await page.getByText("More settings").click();
     await page.getByLabel("Reinstalled machines").selectOption("replace");
     await visitor.expectAccessibleAtBothWidths();
     await page.getByRole("button", { name: "Create the key" }).click();

@@ -1,8 +1,8 @@
 import { useState } from "react";
 import { useGet } from "../../api/queries.ts";
 import { CopyButton } from "../../parts/list-head.tsx";
+import secrets from "../../parts/secret-once.module.css";
 import { downloadLine } from "../../rules/download-line.ts";
-import styles from "./welcome.module.css";
 
 /** The promoted agent for each system, as a line that fetches and verifies it; nothing while none is promoted. */
 export function AgentDownloads() {
@@ -28,7 +28,7 @@ export function AgentDownloads() {
           ))}
         </select>
       </label>
-      <pre className={styles.command}>{line}</pre>
+      <pre className={secrets.secret}>{line}</pre>
       <div>
         <CopyButton what="download" text={() => line} />
       </div>

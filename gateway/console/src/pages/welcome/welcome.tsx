@@ -9,6 +9,7 @@ import { to } from "../../parts/links.ts";
 import { CopyButton } from "../../parts/list-head.tsx";
 import { useMe } from "../../parts/me.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
+import secrets from "../../parts/secret-once.module.css";
 import { FailureState, Loading, NotAllowed } from "../../parts/states.tsx";
 import { useWrite } from "../../parts/use-write.ts";
 import { slugOf } from "../../rules/slug.ts";
@@ -213,7 +214,7 @@ function AgentStep({ orgId, enrollmentKey }: { orgId: string; enrollmentKey: str
   return (
     <>
       <p>Start an agent with the key; the simulated one of this repository will do. The key is shown only once.</p>
-      <pre className={styles.command}>{command}</pre>
+      <pre className={secrets.secret}>{command}</pre>
       <div>
         <CopyButton what="command" text={() => command} />
       </div>
