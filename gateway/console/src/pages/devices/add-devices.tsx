@@ -4,6 +4,7 @@ import { api } from "../../api/api.ts";
 import { dataOf, useForget } from "../../api/queries.ts";
 import { EnrollmentKeyFields, enrollmentKeyOf } from "../../parts/enrollment-key-fields.tsx";
 import forms from "../../parts/field.module.css";
+import { InstallLines } from "../../parts/install-lines.tsx";
 import { to } from "../../parts/links.ts";
 import { useMe, useWhyNot } from "../../parts/me.tsx";
 import { NameOf } from "../../parts/name-of.tsx";
@@ -16,7 +17,6 @@ import { useFilters } from "../../parts/use-filters.ts";
 import { useWrite } from "../../parts/use-write.ts";
 import { counted } from "../../rules/counted.ts";
 import { AgentSystems, NotJoining } from "./before-joining.tsx";
-import { InstallLines } from "./install-lines.tsx";
 import { JoinedDevices } from "./joined-devices.tsx";
 
 const path = "/api/v1/enrollment-keys";

@@ -12,12 +12,9 @@ export function AgentDownloads() {
   if (!file) return null;
   const line = downloadLine(file);
   return (
-    <>
-      <h2>A real device</h2>
-      <p>
-        Fetch its agent on the device itself; the line fails unless the file is the one that was published. Give the
-        agent this address and the key.
-      </p>
+    <details>
+      <summary>Fetch the program by hand</summary>
+      <p>The line fails unless the file is the one that was published. Give the agent this address and the key.</p>
       <label>
         System{" "}
         <select value={chosen} onChange={({ target }) => choose(Number(target.value))}>
@@ -29,9 +26,7 @@ export function AgentDownloads() {
         </select>
       </label>
       <pre className={secrets.secret}>{line}</pre>
-      <div>
-        <CopyButton what="download" text={() => line} />
-      </div>
-    </>
+      <CopyButton what="download" text={() => line} />
+    </details>
   );
 }

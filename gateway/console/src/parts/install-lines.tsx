@@ -1,6 +1,6 @@
-import { CopyButton } from "../../parts/list-head.tsx";
-import { installLines } from "../../rules/install-line.ts";
-import styles from "./device.module.css";
+import { installLines } from "../rules/install-line.ts";
+import styles from "./install-lines.module.css";
+import { CopyButton } from "./list-head.tsx";
 
 /** The lines to paste, by system, and the key that the installer asks for; null before there is one. */
 export const InstallLines = ({ secret }: { secret: string | null }) => (
