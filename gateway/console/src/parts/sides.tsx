@@ -2,9 +2,11 @@ import type { ReactNode } from "react";
 import styles from "./sides.module.css";
 
 type SidesProps = {
+  /** What happens with the record: what fails in it, and what changes. */
   main: ReactNode;
+  /** What is known of it, fixed facts and ids at its end: read last where all are below one another. */
   side: ReactNode;
-  /** The beginning of the side, which is read before the main column where both are below one another. */
+  /** The beginning of the side, read before the main column there: how the record is now. */
   first?: ReactNode;
 };
 

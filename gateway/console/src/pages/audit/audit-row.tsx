@@ -56,8 +56,8 @@ export function AuditRow() {
         }
         side={
           <>
-            <Seal of={data} />
             <ActorAround of={data} />
+            <Seal of={data} />
           </>
         }
       />

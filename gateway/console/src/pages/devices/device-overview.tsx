@@ -17,7 +17,7 @@ const DeviceMetrics = lazy(() => import("./device-metrics.tsx"));
 
 type Device = BodyOf<"/api/v1/devices/{id}">;
 
-/** What needs a look and how busy the machine is, then its updates and what is known beside what happened to it. */
+/** What needs a look and how busy the machine is, then its updates and what happened to it beside what is known. */
 export function DeviceOverview({ of, open }: { of: Device; open(tab: "logs" | "updates" | "history"): void }) {
   const mayReadLogs = useWhyNot("GET /api/v1/devices/{id}/diagnostic-logs") === null;
   return (
@@ -31,10 +31,10 @@ export function DeviceOverview({ of, open }: { of: Device; open(tab: "logs" | "u
         main={
           <>
             <DeviceUpdates id={of.id} isShort />
-            <DeviceFacts of={of} />
+            <DeviceTimeline of={of} onMore={() => open("history")} />
           </>
         }
-        side={<DeviceTimeline of={of} onMore={() => open("history")} />}
+        side={<DeviceFacts of={of} />}
       />
     </div>
   );

@@ -11,15 +11,27 @@ import { refusedSignIns, signInRuns, signInWords } from "../../rules/sign-in-wor
 
 const [mostRead, mostShown] = ["50", 6];
 
-type LastSignInsProps = { of: { id: string; orgId: string | null; lastLoginAt: string | null } };
+type Account = { id: string; orgId: string | null };
+
+const searchOf = ({ id, orgId }: Account) => ({
+  actorId: id,
+  actions: signInActions.join(","),
+  orgId: orgId ?? undefined,
+});
+
+/** The last sign-ins of an account, newest first, with how many of them were refused as a sentence; null for none. */
+export function useLastSignIns(account: Account) {
+  const query = { ...searchOf(account), limit: mostRead, skipCount: "true" };
+  const read = useGet("/api/v1/audit-logs/logs", { params: { query } });
+  return { ...read, refused: refusedSignIns(read.data?.data ?? []) };
+}
 
 /** When, from where and with which client a person signed in last, or was refused. */
-export function LastSignIns({ of: { id, orgId, lastLoginAt } }: LastSignInsProps) {
-  const search = { actorId: id, actions: signInActions.join(","), orgId: orgId ?? undefined };
-  const query = { ...search, limit: mostRead, skipCount: "true" };
-  const { data, error, isPending, refetch } = useGet("/api/v1/audit-logs/logs", { params: { query } });
+export function LastSignIns({ of: account }: { of: Account & { lastLoginAt: string | null } }) {
+  const { data, error, isPending, refetch, refused } = useLastSignIns(account);
+  const { lastLoginAt } = account;
+  const search = searchOf(account);
   const rows = data?.data ?? [];
-  const refused = refusedSignIns(rows);
   return (
     <Section
       title="Sign-ins"

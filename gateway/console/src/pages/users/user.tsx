@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { useGet } from "../../api/queries.ts";
+import { type BodyOf, useGet } from "../../api/queries.ts";
 import { HeadOperations } from "../../operations/operation-buttons.tsx";
 import { userOperations } from "../../operations/users.tsx";
 import { to } from "../../parts/links.ts";
@@ -11,7 +11,7 @@ import { useRecordId } from "../../parts/use-filters.ts";
 import { Access, AccountFacts } from "./account.tsx";
 import { Changes, Done } from "./activity.tsx";
 import { FactorMissing } from "./factor-missing.tsx";
-import { LastSignIns } from "./last-sign-ins.tsx";
+import { LastSignIns, useLastSignIns } from "./last-sign-ins.tsx";
 
 /** One user: what the account lacks, what the person may do and did, and what can be done with it. */
 export function UserPage() {
@@ -39,24 +39,38 @@ export function UserPage() {
       />
       <FactorMissing of={data} />
       {mayReadAudit ? (
-        <Sides
-          first={
-            <>
-              <AccountFacts of={data} />
-              <Access of={data} />
-            </>
-          }
-          main={
-            <>
-              <LastSignIns of={data} />
-              <Done by={data} />
-            </>
-          }
-          side={<Changes of={data} />}
-        />
+        <ActiveSides of={data} />
       ) : (
         <Sides main={<Access of={data} />} side={<AccountFacts of={data} />} />
       )}
     </>
+  );
+}
+
+/** The account beside what the person did. It is read first, unless sign-ins were refused: those say what is wrong. */
+function ActiveSides({ of: user }: { of: BodyOf<"/api/v1/users/{id}"> }) {
+  const isRefused = useLastSignIns(user).refused !== null;
+  const account = (
+    <>
+      <AccountFacts of={user} />
+      <Access of={user} />
+    </>
+  );
+  return (
+    <Sides
+      first={isRefused ? null : account}
+      main={
+        <>
+          <LastSignIns of={user} />
+          <Done by={user} />
+        </>
+      }
+      side={
+        <>
+          {isRefused ? account : null}
+          <Changes of={user} />
+        </>
+      }
+    />
   );
 }

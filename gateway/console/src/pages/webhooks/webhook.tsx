@@ -44,12 +44,7 @@ export function WebhookPage() {
   const { data } = webhook;
   const { word, tone } = shownHealth(data);
   const status = chosen ?? first;
-  const facts = (
-    <>
-      <Endpoint of={data} />
-      <Sending of={data} isFailing={tone === "bad"} />
-    </>
-  );
+  const sends = <Sending of={data} isFailing={tone === "bad"} />;
   return (
     <>
       <PageTitle
@@ -76,7 +71,7 @@ export function WebhookPage() {
         showDeliveries={mayReadDeliveries ? showDeliveries : null}
       />
       <Sides
-        first={mayReadDeliveries ? facts : null}
+        first={mayReadDeliveries ? sends : null}
         main={
           mayReadDeliveries ? (
             <>
@@ -85,13 +80,14 @@ export function WebhookPage() {
               <DeadLetters id={id} orgId={data.orgId} />
             </>
           ) : (
-            facts
+            sends
           )
         }
         side={
           <>
-            <Warnings of={data} isAfterNotice={tone !== "bad"} />
             {mayReadDeliveries ? <LatencyChart id={id} /> : null}
+            <Warnings of={data} isAfterNotice={tone !== "bad"} />
+            <Endpoint of={data} />
           </>
         }
       />
