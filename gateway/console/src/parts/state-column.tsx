@@ -19,6 +19,7 @@ export const stateColumn = <Row,>({ title, stateOf, noteOf, isMinor, isUsual }: 
   title,
   as: "state",
   hasNote: true,
+  isQuiet: (row) => stateOf(row).tone === "good",
   ...(isUsual ? { isUsual } : {}),
   cell: (row) => {
     const { word, tone } = stateOf(row);

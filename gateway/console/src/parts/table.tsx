@@ -17,6 +17,7 @@ import { type ColumnWidths, leastWidth, narrowest, widest, widthWithin } from ".
 import { toggled } from "../rules/selection.ts";
 import { nextSort, sortedBy } from "../rules/sort.ts";
 import { linesOf, type TableLine } from "../rules/table-lines.ts";
+import { isQuiet } from "../rules/telling-columns.ts";
 import { useShortcut } from "./shortcuts.ts";
 import styles from "./table.module.css";
 import { chosenDensity } from "./theme.ts";
@@ -36,6 +37,8 @@ export type Column<Row> = {
    * holds of all rows, unless the user chose the columns.
    */
   isUsual?(row: Row): boolean;
+  /** Whether a row has the value that is expected: it stays, in soft letters, so that the others stand out. */
+  isQuiet?(row: Row): boolean;
   /** Aligned at the end of the cell: numbers and times. */
   isEnd?: true;
   /** What it is in the card that a row becomes on a phone; without it, a fact where it is minor, else plain. */
@@ -452,6 +455,7 @@ const Line = memo(({ id, index, line, row, columns, isChosen, toggle, measure }:
         key={column.id}
         className={column.isEnd ? styles.end : undefined}
         data-as={partOf(column, at)}
+        data-quiet={isQuiet(column, row) || undefined}
         data-title={column.title}
       >
         {column.cell(row)}

@@ -1,5 +1,5 @@
 import { expect, it } from "@jest/globals";
-import { tellingColumns } from "./telling-columns.ts";
+import { isQuiet, tellingColumns } from "./telling-columns.ts";
 
 type Row = { name: string; status: string; cause: string | null };
 const columns = [
@@ -22,4 +22,17 @@ it("a list shows a column that users chose, whatever it says", () => {
 
 it("a list has a column of causes while one of its rows has a cause", () => {
   expect(shown([row("active"), row("active", "It answers 500.")])).toEqual(["name", "why"]);
+});
+
+it("a value is quiet where it is the usual or the expected one", () => {
+  expect(columns.map((column) => isQuiet<Row>(column, row("active")))).toEqual([false, true, false]);
+  expect(columns.map((column) => isQuiet<Row>(column, row("suspended")))).toEqual([false, false, false]);
+  const isExpected = { isQuiet: ({ cause }: Row) => cause === null };
+  expect(isQuiet(isExpected, row("active"))).toBe(true);
+  expect(isQuiet(isExpected, row("active", "It answers 500."))).toBe(false);
+});
+
+it("a list keeps a column of expected values", () => {
+  const expected = [{ id: "passwords", cell: () => "allowed", isQuiet: () => true }];
+  expect(tellingColumns(expected, [row("active")], false)).toEqual(expected);
 });

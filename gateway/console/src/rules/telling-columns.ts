@@ -1,4 +1,5 @@
-type Column<Row> = { as?: string; cell(row: Row): unknown; isUsual?(row: Row): boolean };
+type Usual<Row> = { isUsual?(row: Row): boolean; isQuiet?(row: Row): boolean };
+type Column<Row> = Usual<Row> & { as?: string; cell(row: Row): unknown };
 
 /**
  * The columns that say something of these rows: without those of causes and next steps while no row has one, and,
@@ -15,6 +16,10 @@ export const tellingColumns = <Row, C extends Column<Row>>(
       : isChosen || !saysTheSame(column, rows),
   );
 
-function saysTheSame<Row>({ isUsual }: Column<Row>, rows: readonly Row[]): boolean {
+/** Whether a row's value in a column is the expected one, which is shown in soft letters beside those that are not. */
+export const isQuiet = <Row>({ isUsual, isQuiet: isExpected }: Usual<Row>, row: Row): boolean =>
+  isUsual?.(row) === true || isExpected?.(row) === true;
+
+function saysTheSame<Row>({ isUsual }: Usual<Row>, rows: readonly Row[]): boolean {
   return isUsual !== undefined && rows.length > 0 && rows.every((row) => isUsual(row));
 }

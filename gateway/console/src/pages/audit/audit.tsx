@@ -189,7 +189,7 @@ function columns({
       id: "time",
       title: "Time",
       exported: ["timestamp"],
-      width: "8rem",
+      width: "9.75rem",
       isEnd: true,
       as: "beside",
       cell: ({ timestamp }) => <Instant at={timestamp} />,

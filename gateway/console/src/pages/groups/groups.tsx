@@ -26,6 +26,7 @@ export function Groups() {
         {
           id: "name",
           title: "Name",
+          width: "min(17rem, 22vw)",
           cell: ({ id, name, orgId: owner }) => <Link {...to("/devices", { orgId: owner, groupId: id })}>{name}</Link>,
         },
         {
@@ -33,15 +34,22 @@ export function Groups() {
           title: "Devices of",
           width: "10rem",
           isMinor: true,
+          isQuiet: ({ siteId }) => siteId === null,
           cell: ({ siteId }) => (siteId === null ? "the organization" : "one site"),
         },
         {
           id: "devices",
           title: "Devices",
-          width: "18rem",
+          as: "bar",
           cell: ({ id, orgId: owner }) => <DeviceCounts of={{ orgId: owner, groupId: id }} />,
         },
-        { id: "made", title: "Created", width: "9rem", as: "end", cell: ({ createdAt }) => <Time at={createdAt} /> },
+        {
+          id: "made",
+          title: "Created",
+          width: "9rem",
+          isMinor: true,
+          cell: ({ createdAt }) => <Time at={createdAt} />,
+        },
         actionsColumn(groupOperations, ({ name }) => name),
       ]}
       empty={

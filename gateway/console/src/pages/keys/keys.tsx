@@ -5,8 +5,8 @@ import { actionsColumn, nextColumn, OperationButton } from "../../operations/ope
 import { asOptions } from "../../parts/filter-bar.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
 import { useMe } from "../../parts/me.tsx";
-import { stateColumn } from "../../parts/state-column.tsx";
 import { EmptyState } from "../../parts/states.tsx";
+import { Status } from "../../parts/status.tsx";
 import type { Column } from "../../parts/table.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
@@ -60,21 +60,11 @@ function stateOf(key: Key) {
     : shown;
 }
 
-/** Until when a key is accepted. */
-function endOf({ status, expiresAt }: Key) {
-  if (expiresAt === null) return status === "active" ? "Accepted until it is revoked" : null;
-  return (
-    <>
-      {new Date(expiresAt) <= new Date() ? "Ended" : "Accepted until"} <Instant at={expiresAt} />
-    </>
-  );
-}
-
 const columns = (me: Me): Column<Key>[] => [
   {
     id: "name",
     title: "Name",
-    width: "16rem",
+    width: "min(15rem, 17vw)",
     hasNote: true,
     cell: ({ name, keyPrefix }) => (
       <>
@@ -85,16 +75,35 @@ const columns = (me: Me): Column<Key>[] => [
       </>
     ),
   },
-  stateColumn({ title: "Status", stateOf, noteOf: endOf }),
-  { id: "scopes", title: "Scopes", width: "min(18rem, 19vw)", as: "note", cell: ({ scopes }) => scopes.join(", ") },
+  {
+    id: "status",
+    title: "Status",
+    width: "11rem",
+    as: "state",
+    isQuiet: (key) => stateOf(key).tone === "good",
+    cell: (key) => {
+      const { word, tone } = stateOf(key);
+      return <Status of={word} tone={tone} />;
+    },
+  },
+  {
+    id: "end",
+    title: "Ends",
+    width: "11.5rem",
+    isMinor: true,
+    isQuiet: ({ expiresAt }) => expiresAt === null,
+    cell: ({ status, expiresAt }) =>
+      expiresAt !== null ? <Instant at={expiresAt} /> : status === "active" ? "when it is revoked" : null,
+  },
   {
     id: "used",
     title: "Last used",
     width: "8rem",
     isMinor: true,
-    isEnd: true,
     cell: ({ lastUsedAt }) => <Time at={lastUsedAt} />,
   },
+  // Lists of any length: they have the width that is left.
+  { id: "scopes", title: "Scopes", as: "note", cell: ({ scopes }) => scopes.join(", ") },
   nextColumn(me, keyOperations, (key) => key.name),
   actionsColumn(keyOperations, (key) => key.name),
 ];

@@ -24,6 +24,7 @@ export function Roles() {
         {
           id: "name",
           title: "Name",
+          width: "min(13rem, 18vw)",
           cell: ({ id, name }) => <Link {...toRecord("/roles/$id", { id }, { orgId })}>{name}</Link>,
         },
         { id: "says", title: "Description", as: "note", cell: ({ description }) => description },
@@ -33,8 +34,9 @@ export function Roles() {
           title: "Whose",
           width: "9rem",
           as: "end",
+          isQuiet: ({ key }) => key !== null,
           cell: ({ key, orgId: owner }) =>
-            key !== null ? <span className="soft">built in</span> : owner === null ? "a partner's" : "organization's",
+            key !== null ? "built in" : owner === null ? "a partner's" : "organization's",
         },
         {
           id: "count",

@@ -61,6 +61,9 @@ function stateOf(provider: Provider) {
     : shown;
 }
 
+/** Whether people whom nobody invited get an account. */
+const makesAccounts = ({ autoProvision, defaultRoleId }: Provider) => autoProvision && defaultRoleId !== null;
+
 /** Why sign-ins fail, or until when they work. */
 function noteOf(provider: Provider) {
   const now = new Date();
@@ -98,14 +101,15 @@ const columns = (me: Me, orgId: string | undefined): Column<Provider>[] => [
     title: "New people",
     width: "10rem",
     isMinor: true,
-    cell: ({ autoProvision, defaultRoleId }) =>
-      autoProvision && defaultRoleId ? "get an account" : "need an invitation",
+    isQuiet: (provider) => !makesAccounts(provider),
+    cell: (provider) => (makesAccounts(provider) ? "get an account" : "need an invitation"),
   },
   {
     id: "enforced",
     title: "Passwords",
     width: "9.5rem",
     isMinor: true,
+    isQuiet: ({ enforceSSO, enforcement }) => !enforceSSO && !enforcement.inForce,
     cell: ({ enforceSSO, enforcement }) =>
       enforcement.inForce ? "refused" : enforceSSO ? "refused, once proven" : "allowed",
   },
