@@ -1,6 +1,6 @@
 import { expect, it } from "@jest/globals";
 import { type Database, replicationOf } from "@muster/db";
-import { checkName, isFine, platformNeeds, waitingWords } from "./platform-needs.ts";
+import { checkName, isFine, platformNeeds, sharedChecks, waitingWords } from "./platform-needs.ts";
 
 const fine = { postgresql: "ok", replication: "synchronous standby: db-2", nats: "ok" };
 const service = (change: object = {}) => ({
@@ -45,6 +45,26 @@ it("a finding that services share is one sentence", () => {
   expect(needs([service({ checks }), service({ service: "audit" })])).toEqual([
     "warn Replication: no synchronous standby. Found by identity.",
   ]);
+});
+
+it("deliveries that wait lead to the webhooks", () => {
+  const late = { deliveries: { due: 2, oldestDueSeconds: 300 }, deadLetters: 1 };
+  expect(platformNeeds({ services: [service(late)], differentSettings: [] }).map(({ page }) => page)).toEqual([
+    null,
+    "/webhooks",
+  ]);
+});
+
+it("a check is shared that found the same missing in every service", () => {
+  const alone = { ...fine, replication: "no synchronous standby" };
+  const both = { ...alone, releases: "unsigned releases are offered" };
+  expect(sharedChecks([service({ checks: alone }), service({ checks: both })])).toEqual(["replication"]);
+  expect(sharedChecks([service({ checks: alone }), service({ checks: {} }), service({ checks: alone })])).toEqual([
+    "replication",
+  ]);
+  expect(sharedChecks([service({ checks: alone }), service()])).toEqual([]);
+  expect(sharedChecks([service({ checks: alone }), service({ checks: { replication: "timed out" } })])).toEqual([]);
+  expect(sharedChecks([service({ checks: alone })])).toEqual([]);
 });
 
 it("settings that differ come last, after what is worse", () => {

@@ -14,7 +14,13 @@ type Platform = {
   services: readonly Service[];
   differentSettings: readonly { setting: string; values: Readonly<Record<string, string>> }[];
 };
-export type PlatformNeed = { tone: Extract<Tone, "warn" | "bad">; title: string; text: string };
+export type PlatformNeed = {
+  tone: Extract<Tone, "warn" | "bad">;
+  title: string;
+  text: string;
+  /** The page that says more of it; null where this one is all there is. */
+  page: "/webhooks" | null;
+};
 
 /** Seconds that messages and deliveries wait before it is worth a look: they are sent again within less. */
 const waitsLongSeconds = 60;
@@ -49,16 +55,17 @@ export function platformNeeds({ services, differentSettings }: Platform): Platfo
         ]
       : []),
     ...services.flatMap(({ service, outbox }) =>
-      outbox && outbox.oldestSeconds >= waitsLongSeconds
+      outbox && waitsLong(outbox.oldestSeconds)
         ? need("bad", `Messages of ${service} wait.`, `${waitingWords(outbox.waiting, outbox.oldestSeconds)}.`)
         : [],
     ),
     ...services.flatMap(({ deliveries }) =>
-      deliveries && deliveries.oldestDueSeconds >= waitsLongSeconds
+      deliveries && waitsLong(deliveries.oldestDueSeconds)
         ? need(
             "warn",
             `${counted(deliveries.due, "webhook deliveries")} due.`,
             `The oldest has waited ${waiting(deliveries.oldestDueSeconds)}.`,
+            "/webhooks",
           )
         : [],
     ),
@@ -69,11 +76,28 @@ export function platformNeeds({ services, differentSettings }: Platform): Platfo
   ];
 }
 
-const need = (tone: PlatformNeed["tone"], title: string, text: string): PlatformNeed => ({ tone, title, text });
+const need = (
+  tone: PlatformNeed["tone"],
+  title: string,
+  text: string,
+  page: PlatformNeed["page"] = null,
+): PlatformNeed => ({ tone, title, text, page });
 const listed = (values: Readonly<Record<string, string>>) =>
   Object.entries(values)
     .map(([process, value]) => `${process} has ${value}`)
     .join(", ");
+
+/** The checks that found the same missing in every service that answers: a service stands out by its others. */
+export function sharedChecks(services: readonly Pick<Service, "checks">[]): string[] {
+  const [first, ...others] = services.filter(({ checks }) => Object.keys(checks).length > 0);
+  if (first === undefined || others.length === 0) return [];
+  return Object.entries(first.checks)
+    .filter(([name, found]) => !isFine(found) && others.every(({ checks }) => checks[name] === found))
+    .map(([name]) => name);
+}
+
+/** Whether messages or deliveries wait so long that they need a look. */
+export const waitsLong = (oldestSeconds: number): boolean => oldestSeconds >= waitsLongSeconds;
 
 /** What checks miss: services that miss the same are one sentence. */
 function missing(services: readonly Service[]): PlatformNeed[] {

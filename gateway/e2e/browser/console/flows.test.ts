@@ -239,7 +239,7 @@ inChromium("sessions and limits in the console", (visit) => {
     await page.getByText(/^agent \S+: No version is promoted or pinned/).waitFor();
     await visitor.open("/operations", "Operations");
     await page.getByRole("row", { name: /^tenancy ok/ }).waitFor();
-    await page.getByRole("note").filter({ hasText: "no synchronous standby" }).getByText("all services").waitFor();
+    await page.getByRole("listitem").filter({ hasText: "no synchronous standby" }).getByText("all services").waitFor();
     await visitor.expectAccessible();
   });
 });

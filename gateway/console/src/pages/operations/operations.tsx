@@ -1,15 +1,24 @@
 import { Link } from "@tanstack/react-router";
+import { CircleAlert, TriangleAlert } from "lucide-react";
 import { type BodyOf, useGet } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
 import { to } from "../../parts/links.ts";
 import { useWhyNot } from "../../parts/me.tsx";
-import { Notice } from "../../parts/notice.tsx";
+import { NeedRow, NeedStep, NeedsList } from "../../parts/notice.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { FailureState, Loading, NotAllowed } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { useShortTime } from "../../parts/time.tsx";
-import { checkName, isFine, platformNeeds, waitingWords } from "../../rules/platform-needs.ts";
+import {
+  checkName,
+  isFine,
+  type PlatformNeed,
+  platformNeeds,
+  sharedChecks,
+  waitingWords,
+  waitsLong,
+} from "../../rules/platform-needs.ts";
 
 type Platform = BodyOf<"/api/v1/platform/status">;
 
@@ -32,11 +41,7 @@ export function Operations() {
       {why === null && status.isPending ? <Loading what="Loading the platform's state" /> : null}
       {data ? (
         <>
-          {platformNeeds(data).map(({ tone, title, text }) => (
-            <Notice key={title} tone={tone} title={title}>
-              {text}
-            </Notice>
-          ))}
+          <Needs of={platformNeeds(data)} />
           <Services of={data} />
         </>
       ) : null}
@@ -44,8 +49,28 @@ export function Operations() {
   );
 }
 
-/** A row for each service; its version only where it is another than the gateway's. */
+/** What needs a look, the worst first; nothing while all is well. */
+const Needs = ({ of: needs }: { of: readonly PlatformNeed[] }) =>
+  needs.length > 0 ? (
+    <NeedsList label="What needs attention">
+      {needs.map(({ tone, title, text, page }) => (
+        <NeedRow key={title} tone={tone} icon={tone === "bad" ? CircleAlert : TriangleAlert}>
+          <p>
+            <b>{title}</b> <span className="soft">{text}</span>
+          </p>
+          {page ? (
+            <NeedStep address={page} title={title}>
+              Webhooks
+            </NeedStep>
+          ) : null}
+        </NeedRow>
+      ))}
+    </NeedsList>
+  ) : null;
+
+/** A row for each service, what is as usual in soft letters; its version only where it is not the gateway's. */
 function Services({ of: { services, version: usual } }: { of: Platform }) {
+  const shared = sharedChecks(services);
   return (
     <Section title="Services">
       <PlainTable
@@ -55,24 +80,24 @@ function Services({ of: { services, version: usual } }: { of: Platform }) {
           <tr key={service}>
             <th scope="row">
               {service}
-              {version === null || version === usual ? null : <small>{version}</small>}
+              {version === null || version === usual ? null : <span className="soft"> {version}</span>}
             </th>
             <td>
               <Status of={state} />
             </td>
             <td>
-              <Dependencies of={checks} />
+              <Dependencies of={checks} shared={shared} />
             </td>
-            <td>{outbox ? waitingWords(outbox.waiting, outbox.oldestSeconds) : "unknown"}</td>
+            <td>{outbox ? <Waiting count={outbox.waiting} oldestSeconds={outbox.oldestSeconds} /> : unknown}</td>
             <td>
               {deliveries ? (
-                <Link {...to("/webhooks", {})}>{waitingWords(deliveries.due, deliveries.oldestDueSeconds)}</Link>
-              ) : (
-                <span className="soft">–</span>
-              )}
+                <Link {...to("/webhooks", {})}>
+                  <Waiting count={deliveries.due} oldestSeconds={deliveries.oldestDueSeconds} />
+                </Link>
+              ) : null}
             </td>
-            <td>{deadLetters ?? "unknown"}</td>
-            <td>{openJobs ?? "unknown"}</td>
+            <td>{deadLetters === null ? unknown : <Count of={deadLetters} tone="bad" />}</td>
+            <td>{openJobs === null ? unknown : <Count of={openJobs} />}</td>
           </tr>
         ))}
       </PlainTable>
@@ -80,14 +105,36 @@ function Services({ of: { services, version: usual } }: { of: Platform }) {
   );
 }
 
-/** The dependencies of a service that miss something, as the sentence above the table says. */
-function Dependencies({ of: checks }: { of: Readonly<Record<string, string>> }) {
-  const missing = Object.entries(checks).filter(([, found]) => !isFine(found));
-  if (missing.length === 0)
-    return <span className="soft">{Object.keys(checks).length > 0 ? "all ok" : "unknown"}</span>;
-  return missing.map(([name, found]) => (
-    <span key={name} data-tip={found}>
-      <Status of={checkName(name)} tone="warn" />{" "}
-    </span>
-  ));
+const unknown = <span className="soft">unknown</span>;
+
+/** How many wait, marked once the oldest has waited long. */
+const Waiting = ({ count, oldestSeconds }: { count: number; oldestSeconds: number }) => (
+  <span className={count === 0 ? "soft" : waitsLong(oldestSeconds) ? "warn" : undefined}>
+    {waitingWords(count, oldestSeconds)}
+  </span>
+);
+
+/** A number that is usually none. */
+const Count = ({ of: count, tone }: { of: number; tone?: "bad" }) => (
+  <span className={`number ${count === 0 ? "soft" : (tone ?? "")}`}>{count.toLocaleString()}</span>
+);
+
+type DependenciesProps = { of: Readonly<Record<string, string>>; shared: readonly string[] };
+
+/** The dependencies of a service that miss something: those that miss it everywhere are said above the table. */
+function Dependencies({ of: checks, shared }: DependenciesProps) {
+  if (Object.keys(checks).length === 0) return unknown;
+  const own = Object.entries(checks).filter(([name, found]) => !isFine(found) && !shared.includes(name));
+  const usual = shared.length > 0 ? `all but ${shared.map(checkName).join(", ")}` : own.length === 0 ? "all ok" : null;
+  return (
+    <>
+      {usual ? <span className="soft">{usual}</span> : null}
+      {own.map(([name, found]) => (
+        <span key={name} data-tip={found}>
+          {" "}
+          <Status of={checkName(name)} tone="warn" />
+        </span>
+      ))}
+    </>
+  );
 }

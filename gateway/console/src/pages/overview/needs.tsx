@@ -1,8 +1,9 @@
 import { Link } from "@tanstack/react-router";
 import { CircleAlert, CircleCheck, Clock, type LucideIcon, TriangleAlert } from "lucide-react";
-import { type ReactNode, useState, useSyncExternalStore } from "react";
+import { useState, useSyncExternalStore } from "react";
 import { linkTo } from "../../parts/links.ts";
 import { NameOf } from "../../parts/name-of.tsx";
+import { NeedRow, NeedStep, NeedsList } from "../../parts/notice.tsx";
 import { Sentence } from "../../parts/sentence.tsx";
 import type { Needed } from "../../parts/use-attention.ts";
 import { useLastAnswer } from "../../parts/webhook-cause.tsx";
@@ -48,11 +49,11 @@ export function Needs({ of, unknownKinds, cutKinds, isEverywhere }: NeedsProps) 
   const shownSoon = firstOf(soon, isWhole, atFirst);
   const rest = of.length - shown.length - shownSoon.length;
   return (
-    <ul className={styles.needs} aria-label="What needs attention">
+    <NeedsList label="What needs attention">
       {of.length === 0 && unknownKinds.length === 0 ? (
-        <Row tone="good" icon={CircleCheck}>
+        <NeedRow tone="good" icon={CircleCheck}>
           <p className="soft">No rollout is halted, nothing fails, and no key or certificate ends soon.</p>
-        </Row>
+        </NeedRow>
       ) : null}
       {shown.map((each) => (
         <Failing key={each.key} of={each} isEverywhere={isEverywhere} />
@@ -73,24 +74,17 @@ export function Needs({ of, unknownKinds, cutKinds, isEverywhere }: NeedsProps) 
         </li>
       ) : null}
       {unknownKinds.length > 0 ? (
-        <Row tone="warn" icon={TriangleAlert}>
+        <NeedRow tone="warn" icon={TriangleAlert}>
           <p>A part of Muster does not answer: nothing is known of {unknownKinds.join(", ").replaceAll("_", " ")}.</p>
-        </Row>
+        </NeedRow>
       ) : null}
-    </ul>
+    </NeedsList>
   );
 }
 
 /** A line for one more would need as much room as that one. */
 const firstOf = (all: readonly Needed[], isWhole: boolean, most: number) =>
   isWhole || all.length === most + 1 ? all : all.slice(0, most);
-
-const Row = ({ tone, icon: Icon, children }: { tone: string; icon: LucideIcon; children: ReactNode }) => (
-  <li data-tone={tone}>
-    <Icon size={16} aria-hidden />
-    {children}
-  </li>
-);
 
 /** Its organization, where rows are of several. */
 const Owner = ({ of: orgId }: { of: string | null }) =>
@@ -104,7 +98,7 @@ type NeedProps = { of: Needed; isEverywhere: boolean };
 
 function Failing({ of: { kind, tone, title, sentence, record, orgId, link, verb }, isEverywhere }: NeedProps) {
   return (
-    <Row tone={tone} icon={icons[kind] ?? TriangleAlert}>
+    <NeedRow tone={tone} icon={icons[kind] ?? TriangleAlert}>
       <p>
         <b>{title}</b>{" "}
         <span className="soft">
@@ -113,11 +107,10 @@ function Failing({ of: { kind, tone, title, sentence, record, orgId, link, verb 
           <Sentence of={briefly(sentence)} />
         </span>
       </p>
-      <Link {...linkTo(link)} className={styles.step}>
+      <NeedStep address={link} title={title}>
         {verb}
-        <span className="visually-hidden"> {title}</span>
-      </Link>
-    </Row>
+      </NeedStep>
+    </NeedRow>
   );
 }
 
