@@ -7,7 +7,7 @@ describe("the second factor of a user", () => {
     ["is missing for an account that signs in without", "active", false, "missing", "warn"],
     ["is not missed before an invitation is accepted", "invited", false, "not yet", "off"],
   ])("%s", (_promise, status, mfaEnabled, word, tone) => {
-    expect(factorState({ status, mfaEnabled })).toEqual({ word, tone });
+    expect(factorState({ status, mfaEnabled, managedBy: null })).toEqual({ word, tone });
   });
 });
 
@@ -25,8 +25,14 @@ describe("an account", () => {
     ["that waits for its person has no factor yet", "invited", false, "invited", "run", "No second factor yet"],
     ["that is disabled asks for nothing", "disabled", true, "disabled", "off", "Second factor on"],
   ])("%s", (_promise, status, mfaEnabled, word, tone, note) => {
-    const shown = accountState({ status, mfaEnabled });
+    const shown = accountState({ status, mfaEnabled, managedBy: null });
     expect(shown).toEqual({ word, tone, note: expect.stringMatching(note) });
+  });
+
+  it("of a directory's person lacks no factor of ours", () => {
+    const person = { status: "active", mfaEnabled: false, managedBy: { name: "Okta" } };
+    expect(accountState(person)).toEqual({ word: "active", tone: "good", note: "Managed by Okta" });
+    expect(factorState(person)).toEqual({ word: "not yet", tone: "off" });
   });
 });
 

@@ -8,7 +8,7 @@ import { factorGap } from "../../rules/factor-state.ts";
 
 type FactorGapProps = { orgId: string | undefined; isRequired: boolean | undefined };
 
-/** How many people sign in with a password alone, and what ends that in one organization; nothing where nobody does. */
+/** How many people have no second factor, and what ends that in one organization; nothing where nobody does. */
 export function FactorGap({ orgId, isRequired }: FactorGapProps) {
   const filters = { status: "active", mfaEnabled: "false", orgId };
   const query = { ...filters, limit: "1" };
@@ -31,7 +31,7 @@ export function FactorGap({ orgId, isRequired }: FactorGapProps) {
     >
       {isRequired
         ? "The sign-in policy requires one: they set it up at their next sign-in."
-        : "Their accounts can be entered with a password alone."}
+        : "An account that has a password can be entered with it alone."}
     </Notice>
   );
 }
