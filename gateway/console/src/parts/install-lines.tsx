@@ -1,6 +1,6 @@
 import { installLines } from "../rules/install-line.ts";
-import styles from "./install-lines.module.css";
 import { CopyButton } from "./list-head.tsx";
+import styles from "./secret-once.module.css";
 
 /** The lines to paste, by system, and the key that the installer asks for; null before there is one. */
 export const InstallLines = ({ secret }: { secret: string | null }) => (

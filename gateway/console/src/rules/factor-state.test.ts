@@ -29,10 +29,10 @@ describe("an account", () => {
     expect(shown).toEqual({ word, tone, note: expect.stringMatching(note) });
   });
 
-  it("of a directory's person lacks no factor of ours", () => {
-    const person = { status: "active", mfaEnabled: false, managedBy: { name: "Okta" } };
-    expect(accountState(person)).toEqual({ word: "active", tone: "good", note: "Managed by Okta" });
-    expect(factorState(person)).toEqual({ word: "not yet", tone: "off" });
+  it("managed by a directory is active without a factor of ours", () => {
+    const managed = { status: "active", mfaEnabled: false, managedBy: { name: "Okta" } };
+    expect(accountState(managed)).toEqual({ word: "active", tone: "good", note: "Managed by Okta" });
+    expect(factorState(managed)).toEqual({ word: "not yet", tone: "off" });
   });
 });
 

@@ -12,7 +12,7 @@ import { Instant } from "../../parts/time.tsx";
 import { useFilters, useRecordId } from "../../parts/use-filters.ts";
 import { useVisibility } from "../../parts/use-visibility.ts";
 import { failureSentence } from "../../rules/failure-sentence.ts";
-import styles from "./live-logs.module.css";
+import styles from "./device.module.css";
 import { useFollowedEvents } from "./use-followed-events.ts";
 
 type LiveEvents = BodyOf<"/api/v1/devices/{id}/eventlogs/{name}/events">;

@@ -1,6 +1,6 @@
 import type { CSSProperties } from "react";
 import type { BodyOf } from "../../api/queries.ts";
-import styles from "./attempt-strip.module.css";
+import styles from "./webhook.module.css";
 
 type Attempt = BodyOf<"/api/v1/webhooks/{id}/deliveries/{deliveryId}">["attempts"][number];
 
