@@ -5,7 +5,7 @@ import { PageTitle } from "../../parts/page-title.tsx";
 import { NotAllowed } from "../../parts/states.tsx";
 import { Step, Steps } from "../../parts/steps.tsx";
 import { counted } from "../../rules/counted.ts";
-import { whyNot } from "../../rules/why-not.ts";
+import { type Me, whyNot } from "../../rules/why-not.ts";
 import { AgentStep, KeyStep } from "./device-steps.tsx";
 import { OrganizationStep, PartnerStep, SiteStep, timeZone } from "./tenant-steps.tsx";
 import styles from "./welcome.module.css";
@@ -32,8 +32,41 @@ export function Welcome() {
     );
   }
   const add = (more: Made) => setMade({ ...made, ...more });
-  const { partnerId, orgId, siteId, enrollmentKey } = made;
-  const steps: { title: string; hint: string; made: string | undefined; form: () => ReactNode }[] = [
+  const steps = stepsOf(me, made, add);
+  const current = steps.findIndex(({ made }) => made === undefined);
+  return (
+    <>
+      <PageTitle title="Bring a device online" sub={`${counted(steps.length, "steps")} to the first heartbeat.`} />
+      <div className={styles.way}>
+        <Steps>
+          {steps.map(({ title, hint, made, form }, at) => (
+            <Step
+              key={title}
+              number={at + 1}
+              title={title}
+              state={at === current ? "current" : made === undefined ? "later" : "done"}
+            >
+              {made ? (
+                <NameOf id={made} />
+              ) : made === "" ? (
+                <p>It is shown below, this once.</p>
+              ) : (
+                <p className="soft">{hint}</p>
+              )}
+              {at === current ? form() : null}
+            </Step>
+          ))}
+        </Steps>
+      </div>
+    </>
+  );
+}
+
+type StepToDo = { title: string; hint: string; made: string | undefined; form(): ReactNode };
+
+/** The steps of a user, each with what was made in it: an id, or an empty text where nothing can be named. */
+function stepsOf(me: Me, { partnerId, orgId, siteId, enrollmentKey }: Made, add: (more: Made) => void): StepToDo[] {
+  return [
     ...(me.scope === "system"
       ? [
           {
@@ -73,31 +106,4 @@ export function Welcome() {
       form: () => <AgentStep orgId={orgId ?? ""} enrollmentKey={enrollmentKey ?? ""} />,
     },
   ];
-  const current = steps.findIndex(({ made }) => made === undefined);
-  return (
-    <>
-      <PageTitle title="Bring a device online" sub={`${counted(steps.length, "steps")} to the first heartbeat.`} />
-      <div className={styles.way}>
-        <Steps>
-          {steps.map(({ title, hint, made, form }, at) => (
-            <Step
-              key={title}
-              number={at + 1}
-              title={title}
-              state={at === current ? "current" : made === undefined ? "later" : "done"}
-            >
-              {made ? (
-                <NameOf id={made} />
-              ) : made === "" ? (
-                <p>It is shown below, this once.</p>
-              ) : (
-                <p className="soft">{hint}</p>
-              )}
-              {at === current ? form() : null}
-            </Step>
-          ))}
-        </Steps>
-      </div>
-    </>
-  );
 }
