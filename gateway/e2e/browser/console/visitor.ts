@@ -52,11 +52,17 @@ const cutInCards = `
 /** Wider screens, in pixels, have room for the states and buttons of every row. */
 const roomyFrom = 1_280;
 
-/** Cells with a state or a button that are wider than their column. */
+/** Cells with a state or a button that are wider than their column, and values of few letters that are not whole. */
 const cutInRows = `
   [...document.querySelectorAll('main td:is([data-as="state"], [data-as="next"], [data-as="menu"])')]
     .filter((cell) => cell.scrollWidth > cell.clientWidth + 1)
-    .map((cell) => cell.outerHTML.slice(0, 240))`;
+    .map((cell) => cell.outerHTML.slice(0, 240))
+    .concat(
+      [...document.querySelectorAll("main tbody tr[data-index] :is(td, td *)")]
+        .filter((each) => each.checkVisibility() && each.clientWidth > 1 && each.scrollWidth > each.clientWidth + 1)
+        .filter((each) => getComputedStyle(each).textOverflow === "ellipsis")
+        .map((each) => each.innerText.trim())
+        .filter((text) => text.length > 0 && text.length <= 24))`;
 
 export type Visitor = {
   cluster: Cluster;

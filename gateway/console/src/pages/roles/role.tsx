@@ -83,7 +83,7 @@ function Holders({ of: role }: { of: string }) {
         <PlainTable columns={["Name", "Last sign-in"]}>
           {data?.data.map(({ id, name, lastLoginAt }) => (
             <tr key={id}>
-              <th scope="row">
+              <th scope="row" className={plain.name}>
                 <Link {...toRecord("/people/$id", { id })}>{name}</Link>
               </th>
               <td className={plain.end}>
