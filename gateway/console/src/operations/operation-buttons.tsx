@@ -1,8 +1,8 @@
 import { useMemo } from "react";
 import { ButtonLabel } from "../parts/button-label.tsx";
+import type { Column } from "../parts/column.ts";
 import { useMe } from "../parts/me.tsx";
 import { Menu } from "../parts/menu.tsx";
-import type { Column } from "../parts/table.tsx";
 import { nextWidth } from "../rules/next-width.ts";
 import { type Me, whyNot } from "../rules/why-not.ts";
 import { useHere } from "./here.ts";

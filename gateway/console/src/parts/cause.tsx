@@ -1,6 +1,6 @@
 import { withInstants } from "../rules/api-sentence.ts";
+import type { Column } from "./column.ts";
 import { Sentence } from "./sentence.tsx";
-import type { Column } from "./table.tsx";
 import { useExactTime } from "./time.tsx";
 
 /** Why something fails, as one sentence of the API. */

@@ -1,8 +1,8 @@
 import { Link } from "@tanstack/react-router";
 import { type DeviceCounts, outageOf, stepOf } from "../rules/connected.ts";
+import type { Column } from "./column.ts";
 import { CountedDevices } from "./device-counts.tsx";
 import { to } from "./links.ts";
-import type { Column } from "./table.tsx";
 
 /** An organization or a site in a list that has the counts of its devices. */
 type Owner = { id: string; name: string; deviceCounts?: DeviceCounts };

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import type { Tone } from "../rules/tone.ts";
+import type { Column } from "./column.ts";
 import { Status } from "./status.tsx";
-import type { Column } from "./table.tsx";
 
 type StateColumn<Row> = {
   title: string;

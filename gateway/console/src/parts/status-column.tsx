@@ -1,5 +1,5 @@
+import type { Column } from "./column.ts";
 import { Status } from "./status.tsx";
-import type { Column } from "./table.tsx";
 
 /** The status of records that are active unless somebody has changed that. */
 export const statusColumn = <R extends { status: string }>(): Column<R> => ({

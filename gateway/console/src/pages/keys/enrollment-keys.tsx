@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { enrollmentKeyOperations } from "../../operations/enrollment-keys.tsx";
 import { newEnrollmentKey } from "../../operations/new-enrollment-key.tsx";
 import { actionsColumn, OperationButton } from "../../operations/operation-buttons.tsx";
+import type { Column } from "../../parts/column.ts";
 import { EndsAt } from "../../parts/ends-at.tsx";
 import { reinstalls } from "../../parts/enrollment-key-fields.tsx";
 import { to, toRecord } from "../../parts/links.ts";
@@ -11,7 +12,6 @@ import { useMe } from "../../parts/me.tsx";
 import { NameOf, organizationColumn } from "../../parts/name-of.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
-import type { Column } from "../../parts/table.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 
 type EnrollmentKey = ItemOf<"/api/v1/enrollment-keys">;

@@ -3,10 +3,10 @@ import { Link } from "@tanstack/react-router";
 import { anywhere } from "../../operations/chosen.tsx";
 import { actionsColumn, OperationButton } from "../../operations/operation-buttons.tsx";
 import { newTemplate, templateOperations } from "../../operations/rollout-templates.tsx";
+import type { Column } from "../../parts/column.ts";
 import { to } from "../../parts/links.ts";
 import { ListPage } from "../../parts/list-page.tsx";
 import { EmptyState } from "../../parts/states.tsx";
-import type { Column } from "../../parts/table.tsx";
 import { Time } from "../../parts/time.tsx";
 
 type Template = ItemOf<"/api/v1/agent-versions/rollout-templates">;
