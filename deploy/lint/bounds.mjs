@@ -18,7 +18,6 @@ const exceptions = {
   "deploy/kubernetes/cluster/try-policy.mjs policy": [89, "one manifest"],
   "deploy/local/src/stack.ts start": [112, "the order in which a cluster starts"],
   "gateway/console/src/parts/list-page.tsx ListPage": [113, "every list page: its head, filters, states and table"],
-  "gateway/console/src/parts/table.tsx Table": [87, "keyboard, selection and virtual rows share one scroller"],
 };
 
 /** Casts per thousand lines. */

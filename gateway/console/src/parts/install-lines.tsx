@@ -29,11 +29,10 @@ export const InstallLines = ({ secret }: { secret: string | null }) => (
 
 type CodeLineProps = { of: string; what: string; isCopied: boolean; isKey?: true };
 
-/** A line for a terminal, whole on one line, and beside it what copies it; a key wraps. */
+/** A line for a terminal, and beside it what copies it. */
 const CodeLine = ({ of, what, isCopied, isKey }: CodeLineProps) => (
   <dd className={styles.code} data-is-key={isKey}>
-    {/* What scrolls can be scrolled by keyboard. */}
-    <code tabIndex={isKey ? undefined : 0}>{of}</code>
+    <code>{of}</code>
     {isCopied ? <CopyButton what={what} text={() => of} isSmall /> : null}
   </dd>
 );

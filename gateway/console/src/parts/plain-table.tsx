@@ -7,6 +7,8 @@ type PlainTableProps = {
   hasActions?: true;
   /** Whether facts follow: their values stand below its own. */
   isAboveFacts?: true;
+  /** On a phone the values of a row stand beside one another without their titles: each says what it is. */
+  isBrief?: true;
   /** Its rows. */
   children: ReactNode;
 };
@@ -16,9 +18,14 @@ const titlesOf = (columns: readonly string[]) =>
   Object.fromEntries(columns.map((title, at) => [`--title-${at + 1}`, JSON.stringify(title)])) as CSSProperties;
 
 /** A table of few rows, all of them in the page; long lists are a Table. */
-export const PlainTable = ({ columns, hasActions, isAboveFacts, children }: PlainTableProps) => (
+export const PlainTable = ({ columns, hasActions, isAboveFacts, isBrief, children }: PlainTableProps) => (
   <div className={styles.scroller}>
-    <table className={styles.table} data-is-above-facts={isAboveFacts} style={titlesOf(columns)}>
+    <table
+      className={styles.table}
+      data-is-above-facts={isAboveFacts}
+      data-is-brief={isBrief}
+      style={titlesOf(columns)}
+    >
       <thead>
         <tr>
           {columns.map((title) => (

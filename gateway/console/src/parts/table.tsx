@@ -70,9 +70,6 @@ export function Table<Row>(props: TableProps<Row>) {
     const key = document.activeElement?.closest<HTMLElement>("tr[data-key]")?.dataset.key;
     if (key !== undefined) toggle(key);
   });
-  const chosenCount = selection ? rows.filter((row) => selection.chosen.has(keyOf(row))).length : 0;
-  const areAllChosen = rows.length > 0 && chosenCount === rows.length;
-  const areSomeChosen = chosenCount > 0 && !areAllChosen;
   const width = columns.length + (selection ? 1 : 0);
   const margin = virtual.options.scrollMargin;
   const above = (items[0]?.start ?? margin) - margin;
@@ -85,15 +82,7 @@ export function Table<Row>(props: TableProps<Row>) {
           columns={columns}
           order={order}
           sizing={sizing}
-          chooser={
-            selection
-              ? {
-                  areAllChosen,
-                  areSomeChosen,
-                  choose: () => selection.change(new Set(areAllChosen ? [] : rows.map(keyOf))),
-                }
-              : null
-          }
+          chooser={selection ? chooserOf(rows, keyOf, selection) : null}
         />
         <tbody>
           {above > 0 ? <Space height={above} columns={width} /> : null}
@@ -128,6 +117,14 @@ export function Table<Row>(props: TableProps<Row>) {
       </p>
     </section>
   );
+}
+
+/** The state of the box that selects all rows, and what a press does. */
+function chooserOf<Row>(rows: readonly Row[], keyOf: (row: Row) => string, { chosen, change }: Selection) {
+  const count = rows.filter((row) => chosen.has(keyOf(row))).length;
+  const areAllChosen = rows.length > 0 && count === rows.length;
+  const choose = () => change(new Set(areAllChosen ? [] : rows.map(keyOf)));
+  return { areAllChosen, areSomeChosen: count > 0 && !areAllChosen, choose };
 }
 
 /**

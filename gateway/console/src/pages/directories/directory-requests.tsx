@@ -53,7 +53,7 @@ export function DirectoryRequests({ id, refused, onRefused }: DirectoryRequestsP
         <EmptyState title={isRefused ? "No request was refused." : "The directory has asked nothing yet."} />
       </ListState>
       {list.rows.length > 0 ? (
-        <PlainTable columns={["Request", ...(hasWhy ? ["Why"] : []), ...(isRefused ? [] : ["Answer"]), "Time"]}>
+        <PlainTable columns={["Request", ...(hasWhy ? ["Why"] : []), ...(isRefused ? [] : ["Answer"]), "Time"]} isBrief>
           {runsOf(list.rows, textOf).map(({ first: row, count }) => (
             <tr key={row.id}>
               <th scope="row">

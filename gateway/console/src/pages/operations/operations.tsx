@@ -28,12 +28,12 @@ export function Operations() {
   const status = useGet("/api/v1/platform/status", {}, { everyMs: 10_000, enabled: why === null });
   const short = useShortTime();
   const { data } = status;
-  const isWell = data?.services.every((each) => each.status === "ok");
+  const needs = data ? platformNeeds(data) : [];
   return (
     <>
       <PageTitle
         title="Operations"
-        status={data ? <Status of={isWell ? "ok" : "degraded"} /> : null}
+        status={data ? <State of={data} needs={needs.length} /> : null}
         sub={data ? `Version ${data.version} · as of ${short(new Date(status.dataUpdatedAt))}` : null}
       />
       {why === null ? null : <NotAllowed why={why} />}
@@ -41,12 +41,18 @@ export function Operations() {
       {why === null && status.isPending ? <Loading what="Loading the platform's state" /> : null}
       {data ? (
         <>
-          <Needs of={platformNeeds(data)} />
+          <Needs of={needs} />
           <Services of={data} />
         </>
       ) : null}
     </>
   );
+}
+
+/** How the platform is: it may serve, and still need a look. */
+function State({ of: { services }, needs }: { of: Platform; needs: number }) {
+  if (services.some(({ status }) => status !== "ok")) return <Status of="degraded" />;
+  return needs > 0 ? <Status of="needs a look" tone="warn" /> : <Status of="ok" />;
 }
 
 /** What needs a look, the worst first; nothing while all is well. */

@@ -18,7 +18,7 @@ export function Sessions() {
       {list.failure ? <FailureState failure={list.failure} onRetry={() => void list.refresh()} /> : null}
       {list.isLoading ? <Loading /> : null}
       {list.rows.length > 0 ? (
-        <PlainTable columns={["Device", "Address", "Last used", "Ends"]} hasActions>
+        <PlainTable columns={["Device", "Address", "Last used", "Ends"]} hasActions isBrief>
           {list.rows.map((session) => (
             <tr key={session.id}>
               <th scope="row">{session.device}</th>

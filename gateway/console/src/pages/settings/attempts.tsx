@@ -16,7 +16,7 @@ export function Attempts({ id }: { id: string }) {
         <p className="soft">Nobody has signed in through it yet.</p>
       </ListState>
       {list.rows.length > 0 ? (
-        <PlainTable columns={["Time", "Who", "Outcome", "Last check"]}>
+        <PlainTable columns={["Time", "Who", "Outcome", "Last check"]} isBrief>
           {list.rows.map((attempt) => (
             <tr key={attempt.id}>
               <td>

@@ -44,7 +44,7 @@ export function LastSignIns({ of: account }: { of: Account & { lastLoginAt: stri
       ) : null}
       {refused ? <p className="bad">{refused}</p> : null}
       {rows.length > 0 ? (
-        <PlainTable columns={["Sign-in", "Client", "Address", "When"]}>
+        <PlainTable columns={["Sign-in", "Client", "Address", "When"]} isBrief>
           {signInRuns(rows)
             .slice(0, mostShown)
             .map(({ first: row, count }) => {
