@@ -163,7 +163,8 @@ async function streamToArchive() {
   const id = await create(admin, { name: "archive", type: "archive" });
   const folder = join(cluster.dataDir, "archive", "streams", orgId, id);
   const stored = async (): Promise<Arrived[]> => {
-    const names = await readdir(folder);
+    // Without what a killed process left behind, which no reader of the archive sees.
+    const names = (await readdir(folder)).filter((name) => name.endsWith(".jsonl"));
     const texts = await Promise.all(names.map((name) => readFile(join(folder, name), "utf8")));
     return texts.flatMap((text, at) => linesOf(text, String(names[at])));
   };
