@@ -46,6 +46,8 @@ export function newVisitor() {
         target,
         {
           method: more.method ?? "GET",
+          // A kept connection may be closed by its idle server at the moment it is used again.
+          agent: false,
           headers: {
             accept: "text/html",
             "user-agent": "visitor/1.0",
