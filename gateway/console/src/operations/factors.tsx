@@ -10,8 +10,8 @@ type Passkey = BodyOf<"/api/v1/auth/mfa/passkeys">["data"][number];
 
 const forgets = ["/api/v1/auth/mfa", "/api/v1/auth/me"] as const;
 
-/** What people can do with their own second factors. */
-export const factorOperations: readonly Operation<Factors>[] = [
+/** Further second factors of one's own. */
+export const addFactors: readonly Operation<Factors>[] = [
   {
     id: "factor.add-app",
     verb: "Add an authenticator app",
@@ -20,16 +20,6 @@ export const factorOperations: readonly Operation<Factors>[] = [
     shown: "button",
     isOffered: ({ totp }) => !totp,
     form: AddApp,
-    forgets,
-  },
-  {
-    id: "factor.remove-app",
-    verb: "Remove the authenticator app",
-    needs: "POST /api/v1/auth/mfa/totp/disable",
-    icon: Trash2,
-    shown: "button",
-    isOffered: ({ totp }) => totp,
-    form: RemoveApp,
     forgets,
   },
   {
@@ -43,6 +33,19 @@ export const factorOperations: readonly Operation<Factors>[] = [
     forgets,
   },
 ];
+
+export const removeApp: Operation<Factors> = {
+  id: "factor.remove-app",
+  verb: "Remove the authenticator app",
+  needs: "POST /api/v1/auth/mfa/totp/disable",
+  icon: Trash2,
+  isOffered: ({ totp }) => totp,
+  form: RemoveApp,
+  forgets,
+};
+
+/** What people can do with their own second factors. */
+export const factorOperations: readonly Operation<Factors>[] = [...addFactors, removeApp];
 
 /** New recovery codes instead of those that are left. */
 export const newRecoveryCodes: Operation<Factors> = {

@@ -17,7 +17,7 @@ type AccountState = { word: string; tone: Tone; note: string };
 export function accountState(user: Account): AccountState {
   if (lacksFactor(user)) return { word: "no second factor", tone: "warn", note: "Active, with a password alone" };
   if (user.status === "active" && user.managedBy && !user.mfaEnabled)
-    return { word: "active", tone: "good", note: `Managed by ${user.managedBy.name}` };
+    return { word: "active", tone: "good", note: `No second factor here, managed by ${user.managedBy.name}` };
   const factor = user.mfaEnabled ? "Second factor on" : "No second factor yet";
   if (user.status === "active") return { word: "active", tone: "good", note: factor };
   return { word: user.status, tone: user.status === "invited" ? "run" : "off", note: factor };

@@ -1,5 +1,5 @@
 import { useGet } from "../../api/queries.ts";
-import { factorOperations, newRecoveryCodes, passkeyOperations } from "../../operations/factors.tsx";
+import { addFactors, newRecoveryCodes, passkeyOperations, removeApp } from "../../operations/factors.tsx";
 import { HeadOperations, LineOperations } from "../../operations/operation-buttons.tsx";
 import { Section } from "../../parts/facts.tsx";
 import { useMe } from "../../parts/me.tsx";
@@ -18,7 +18,7 @@ export function Factors() {
       action={
         factors.data ? (
           <div>
-            <HeadOperations of={factors.data} operations={factorOperations} name="your second factors" />
+            <HeadOperations of={factors.data} operations={addFactors} name="your second factors" />
           </div>
         ) : null
       }
@@ -27,7 +27,11 @@ export function Factors() {
         <p className="soft">You have none. Creating keys, inviting people and similar changes require one.</p>
       )}
       {factors.error ? <FailureState failure={factors.error.failure} onRetry={() => void factors.refetch()} /> : null}
-      {factors.data?.totp ? <p>An authenticator app.</p> : null}
+      {factors.data?.totp ? (
+        <p>
+          An authenticator app. <LineOperations of={factors.data} operations={[removeApp]} name="" />
+        </p>
+      ) : null}
       {factors.data && me.mfaEnabled ? (
         <p>
           Recovery codes left: {factors.data.recoveryCodes}.{" "}
