@@ -31,7 +31,11 @@ describe("an account", () => {
 
   it("managed by a directory is active without a factor of ours", () => {
     const managed = { status: "active", mfaEnabled: false, managedBy: { name: "Okta" } };
-    expect(accountState(managed)).toEqual({ word: "active", tone: "good", note: "No second factor here, managed by Okta" });
+    expect(accountState(managed)).toEqual({
+      word: "active",
+      tone: "good",
+      note: "No second factor here, managed by Okta",
+    });
     expect(factorState(managed)).toEqual({ word: "not yet", tone: "off" });
   });
 });
