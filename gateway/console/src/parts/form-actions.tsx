@@ -1,24 +1,28 @@
 import type { ReactNode } from "react";
 import { DialogActions } from "./dialog.tsx";
 
-type FormActionsProps = {
-  onCancel(): void;
+type SubmitButtonProps = {
   isRunning: boolean;
   /** Whether the form cannot be sent for another reason than that it is being sent. */
   isDisabled?: boolean;
-  /** Text of the button while the form is sent. */
+  /** Its text while the form is sent. */
   running: string;
   children: ReactNode;
 };
 
+/** The button that sends a form. */
+export const SubmitButton = ({ isRunning, isDisabled = false, running, children }: SubmitButtonProps) => (
+  <button type="submit" data-weight="primary" disabled={isRunning || isDisabled}>
+    {isRunning ? running : children}
+  </button>
+);
+
 /** The buttons of a form in a dialog. */
-export const FormActions = ({ onCancel, isRunning, isDisabled = false, running, children }: FormActionsProps) => (
+export const FormActions = ({ onCancel, ...submit }: SubmitButtonProps & { onCancel(): void }) => (
   <DialogActions>
     <button type="button" onClick={onCancel}>
       Cancel
     </button>
-    <button type="submit" data-weight="primary" disabled={isRunning || isDisabled}>
-      {isRunning ? running : children}
-    </button>
+    <SubmitButton {...submit} />
   </DialogActions>
 );

@@ -4,6 +4,7 @@ import { api } from "../../api/api.ts";
 import { dataOf, useForget } from "../../api/queries.ts";
 import { EnrollmentKeyFields, enrollmentKeyOf } from "../../parts/enrollment-key-fields.tsx";
 import forms from "../../parts/field.module.css";
+import { SubmitButton } from "../../parts/form-actions.tsx";
 import { InstallLines } from "../../parts/install-lines.tsx";
 import { to } from "../../parts/links.ts";
 import { useMe, useWhyNot } from "../../parts/me.tsx";
@@ -122,9 +123,9 @@ function KeyForm({ orgId, onMade }: { orgId: string; onMade(made: Made): void })
       {write.failure && !write.isAtFields ? <FailureState failure={write.failure} /> : null}
       <EnrollmentKeyFields orgId={orgId} name="Added by hand" maxUsage={5} errorsOf={write.errorsOf} />
       <div>
-        <button type="submit" data-weight="primary" disabled={write.isRunning}>
-          {write.isRunning ? "Creating …" : "Create the key"}
-        </button>
+        <SubmitButton isRunning={write.isRunning} running="Creating …">
+          Create the key
+        </SubmitButton>
       </div>
     </form>
   );

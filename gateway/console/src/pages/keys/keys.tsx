@@ -6,8 +6,8 @@ import type { Column } from "../../parts/column.ts";
 import { asOptions } from "../../parts/filter-bar.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
 import { useMe } from "../../parts/me.tsx";
+import { stateColumn } from "../../parts/state-column.tsx";
 import { EmptyState } from "../../parts/states.tsx";
-import { Status } from "../../parts/status.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 import { ago } from "../../rules/ago.ts";
@@ -75,17 +75,7 @@ const columns = (me: Me): Column<Key>[] => [
       </>
     ),
   },
-  {
-    id: "status",
-    title: "Status",
-    width: "11rem",
-    as: "state",
-    isQuiet: (key) => stateOf(key).tone === "good",
-    cell: (key) => {
-      const { word, tone } = stateOf(key);
-      return <Status of={word} tone={tone} />;
-    },
-  },
+  { ...stateColumn<Key>({ title: "Status", stateOf, noteOf: () => null }), width: "11rem" },
   {
     id: "end",
     title: "Ends",

@@ -4,6 +4,7 @@ import { api } from "../../api/api.ts";
 import { dataOf } from "../../api/queries.ts";
 import forms from "../../parts/field.module.css";
 import { Field } from "../../parts/field.tsx";
+import { SubmitButton } from "../../parts/form-actions.tsx";
 import { InstallLines } from "../../parts/install-lines.tsx";
 import { to } from "../../parts/links.ts";
 import { CopyButton } from "../../parts/list-head.tsx";
@@ -32,9 +33,9 @@ export function KeyStep({ orgId, siteId, onDone }: { orgId: string; siteId: stri
         <input name="maxUsage" type="number" required min={1} max={100000} defaultValue={5} />
       </Field>
       <div>
-        <button type="submit" data-weight="primary" disabled={write.isRunning}>
-          {write.isRunning ? "Creating …" : "Create enrollment key"}
-        </button>
+        <SubmitButton isRunning={write.isRunning} running="Creating …">
+          Create enrollment key
+        </SubmitButton>
       </div>
     </form>
   );

@@ -4,6 +4,7 @@ import { api } from "../../api/api.ts";
 import { dataOf, type Failed, useForget, useGet } from "../../api/queries.ts";
 import forms from "../../parts/field.module.css";
 import { Field } from "../../parts/field.tsx";
+import { SubmitButton } from "../../parts/form-actions.tsx";
 import { FailureState, Loading } from "../../parts/states.tsx";
 import { useWrite } from "../../parts/use-write.ts";
 import { slugOf } from "../../rules/slug.ts";
@@ -46,9 +47,7 @@ function Choose({
           <input name="name" required maxLength={100} autoComplete="off" />
         </Field>
         <div>
-          <button type="submit" data-weight="primary" disabled={write.isRunning}>
-            {write.isRunning ? "Creating …" : `Create ${what}`}
-          </button>
+          <SubmitButton isRunning={write.isRunning} running="Creating …">{`Create ${what}`}</SubmitButton>
         </div>
       </form>
       {existing.data.data.length > 0 ? (

@@ -33,26 +33,20 @@ export function Welcome() {
   }
   const add = (more: Made) => setMade({ ...made, ...more });
   const steps = stepsOf(me, made, add);
-  const current = steps.findIndex(({ made }) => made === undefined);
+  const current = steps.findIndex(({ done }) => done === null);
   return (
     <>
       <PageTitle title="Bring a device online" sub={`${counted(steps.length, "steps")} to the first heartbeat.`} />
       <div className={styles.way}>
         <Steps>
-          {steps.map(({ title, hint, made, form }, at) => (
+          {steps.map(({ title, hint, done, form }, at) => (
             <Step
               key={title}
               number={at + 1}
               title={title}
-              state={at === current ? "current" : made === undefined ? "later" : "done"}
+              state={at === current ? "current" : done === null ? "later" : "done"}
             >
-              {made ? (
-                <NameOf id={made} />
-              ) : made === "" ? (
-                <p>It is shown below, this once.</p>
-              ) : (
-                <p className="soft">{hint}</p>
-              )}
+              {done ?? <p className="soft">{hint}</p>}
               {at === current ? form() : null}
             </Step>
           ))}
@@ -62,17 +56,25 @@ export function Welcome() {
   );
 }
 
-type StepToDo = { title: string; hint: string; made: string | undefined; form(): ReactNode };
+type WelcomeStep = {
+  title: string;
+  hint: string;
+  /** What was made in it; null while it is ahead. */
+  done: ReactNode;
+  form(): ReactNode;
+};
 
-/** The steps of a user, each with what was made in it: an id, or an empty text where nothing can be named. */
-function stepsOf(me: Me, { partnerId, orgId, siteId, enrollmentKey }: Made, add: (more: Made) => void): StepToDo[] {
+const nameOf = (id: string | undefined) => (id === undefined ? null : <NameOf id={id} />);
+
+/** The steps of a user: what is given by their own scope is none. */
+function stepsOf(me: Me, { partnerId, orgId, siteId, enrollmentKey }: Made, add: (more: Made) => void): WelcomeStep[] {
   return [
     ...(me.scope === "system"
       ? [
           {
             title: "Partner",
             hint: "A partner is a service provider or a company; organizations belong to it.",
-            made: partnerId,
+            done: nameOf(partnerId),
             form: () => <PartnerStep onDone={(id) => add({ partnerId: id })} />,
           },
         ]
@@ -83,26 +85,26 @@ function stepsOf(me: Me, { partnerId, orgId, siteId, enrollmentKey }: Made, add:
           {
             title: "Organization",
             hint: "An organization is a customer: its devices, people, keys and audit trail are separate from all others'.",
-            made: orgId,
+            done: nameOf(orgId),
             form: () => <OrganizationStep partnerId={partnerId ?? ""} onDone={(id) => add({ orgId: id })} />,
           },
         ]),
     {
       title: "Site",
       hint: `A site is where devices stand. Its time zone will be ${timeZone}.`,
-      made: siteId,
+      done: nameOf(siteId),
       form: () => <SiteStep orgId={orgId ?? ""} onDone={(id) => add({ siteId: id })} />,
     },
     {
       title: "Enrollment key",
       hint: "Agents enroll with it. It is valid for an hour.",
-      made: enrollmentKey && "",
+      done: enrollmentKey === undefined ? null : <p>It is shown below, this once.</p>,
       form: () => <KeyStep orgId={orgId ?? ""} siteId={siteId ?? ""} onDone={(key) => add({ enrollmentKey: key })} />,
     },
     {
       title: "Device online",
       hint: "One line on the machine, which is shown here then.",
-      made: undefined,
+      done: null,
       form: () => <AgentStep orgId={orgId ?? ""} enrollmentKey={enrollmentKey ?? ""} />,
     },
   ];
