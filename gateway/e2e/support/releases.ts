@@ -6,7 +6,7 @@ import { operator } from "./users.ts";
 export async function newRollout(
   cluster: Cluster,
   wanted: object = { percent: 1 },
-): Promise<{ id: string; version: string }> {
+): Promise<{ id: string; version: string; versionId: string }> {
   const root = await operator(cluster);
   const made = async (path: string, body: object) => {
     const reply = await root.call("POST", path, body);
@@ -17,7 +17,7 @@ export async function newRollout(
   const version = `0.0.2-r${randomUUID().slice(0, 8)}`;
   const artifact = { os: "linux", arch: "amd64", size: 1, sha256: "0".repeat(64), name: "helper" };
   const manifest = JSON.stringify({ version, component: "helper", artifacts: [artifact] });
-  await made("/agent-versions", { manifest, urls: { helper: "https://releases.example.com/helper" } });
+  const release = await made("/agent-versions", { manifest, urls: { helper: "https://releases.example.com/helper" } });
   const { id } = await made("/agent-versions/rollouts", { component: "helper", version, ...wanted });
-  return { id: String(id), version };
+  return { id: String(id), version, versionId: String(release.id) };
 }

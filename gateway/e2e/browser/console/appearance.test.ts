@@ -123,6 +123,8 @@ inChromium("the appearance of the console", (visit) => {
     const { partnerId, orgId, partnerAdmin } = await tenantWithAdmins(cluster);
     const rollout = await newRollout(cluster);
     const root = await enrolledAs(cluster, "platform-admin", {});
+    const { versionId } = await newRollout(cluster);
+    expect((await root.api.call("POST", `/agent-versions/${versionId}/yank`)).status).toBe(200);
     await root.api.call("PATCH", `/orgs/partners/${partnerId}`, { name: long });
     await root.api.call("PATCH", `/orgs/organizations/${orgId}`, { name: rightToLeft });
     const template = { name: `${long.slice(0, 60)}${orgId}`, rings: [{ name: wide.slice(0, 100), orgIds: [orgId] }] };

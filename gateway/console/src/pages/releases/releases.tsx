@@ -118,7 +118,7 @@ const releaseColumns = (me: Me, rollouts: readonly Rollout[]): Column<Release>[]
   {
     id: "version",
     title: "Version",
-    width: "14rem",
+    width: "17rem",
     hasNote: true,
     cell: (release) => (
       <>
@@ -137,7 +137,7 @@ const releaseColumns = (me: Me, rollouts: readonly Rollout[]): Column<Release>[]
   {
     id: "done",
     title: "Updates",
-    width: "15.5rem",
+    width: "14rem",
     isMinor: true,
     hasNote: true,
     isUsual: ({ rollout }) => offeredBy(rollout) === 0,
@@ -148,7 +148,7 @@ const releaseColumns = (me: Me, rollouts: readonly Rollout[]): Column<Release>[]
   {
     id: "runs",
     title: "Devices",
-    width: "9rem",
+    width: "8rem",
     isMinor: true,
     hasNote: true,
     // The API counts devices by the version of their agent alone.
@@ -158,7 +158,7 @@ const releaseColumns = (me: Me, rollouts: readonly Rollout[]): Column<Release>[]
   {
     id: "signed",
     title: "Signed",
-    width: "8rem",
+    width: "7rem",
     isMinor: true,
     // Without a signature and trusted all the same, none is expected.
     isUsual: ({ untrusted }) => !untrusted,
