@@ -51,9 +51,9 @@ export function Chart({ label, points, kind = "bars", sum, mark, ...shape }: Cha
         />
       </Suspense>
       {size === "small" ? <Ends of={shape} points={points} /> : null}
-      <figcaption className={series.length > 1 || cap !== null ? styles.legend : "visually-hidden"}>
+      <figcaption className={series.length > 1 ? styles.legend : "visually-hidden"}>
         {kind === "bars" ? (
-          <BarLegend of={series} isCut={cap !== null} />
+          <BarLegend of={series} />
         ) : sum ? (
           <LevelLegend of={series} sum={sum} points={points} />
         ) : null}
@@ -116,19 +116,15 @@ function Ends({ of: { range, unit = "%" }, points }: EndsProps) {
 
 type Legend = { of: PlotShape["series"] };
 
-/** Which colour is which, and what a broken bar is. */
-const BarLegend = ({ of: series, isCut }: Legend & { isCut: boolean }) => (
-  <>
-    {series.length > 1
-      ? series.map(({ name, tone }) => (
-          <span key={name} data-tone={tone}>
-            {name}
-          </span>
-        ))
-      : null}
-    {isCut ? <small>A broken bar is higher than the axis</small> : null}
-  </>
-);
+/** Which colour is which. */
+const BarLegend = ({ of: series }: Legend) =>
+  series.length > 1
+    ? series.map(({ name, tone }) => (
+        <span key={name} data-tone={tone}>
+          {name}
+        </span>
+      ))
+    : null;
 
 /** The lines from the upper one down, and where their axis begins. */
 function LevelLegend({ of: [first], sum, points }: Legend & { sum: string; points: readonly Point[] }) {

@@ -17,17 +17,18 @@ export type Choice = {
 /** Options whose values are words already. */
 export const asOptions = (values: readonly string[]): Choice["options"] => values.map((each) => [each, each] as const);
 
-type ChoiceFieldProps = Required<Pick<Choice, "label" | "options" | "none">> & {
+type ChoiceFieldProps = Pick<Choice, "options" | "none"> & {
+  label: ReactNode;
   value: string;
   choose(value: string | undefined): void;
 };
 
-/** One choice among the filters; undefined for none. */
+/** One choice among the filters; undefined for `none`, without which one of the options always counts. */
 export const ChoiceField = ({ label, options, none, value, choose }: ChoiceFieldProps) => (
   <label className={styles.choice}>
     <span>{label}</span>
     <select value={value} onChange={({ target }) => choose(target.value || undefined)}>
-      <option value="">{none}</option>
+      {none ? <option value="">{none}</option> : null}
       {options.map(([each, title]) => (
         <option key={each} value={each}>
           {title}

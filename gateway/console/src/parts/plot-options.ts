@@ -3,6 +3,7 @@ import { cutTo } from "../rules/bar-cap.ts";
 import { levelRange } from "../rules/level-range.ts";
 import { type Point, stacked } from "../rules/stacked.ts";
 import type { Tone } from "../rules/tone.ts";
+import { numberHeight } from "./plot-signs.ts";
 
 export type Series = { name: string; tone: Tone };
 /** Milliseconds since 1970 between which a chart is drawn, whatever it has of them. */
@@ -18,6 +19,8 @@ export type PlotShape = {
   range?: Range;
   /** Of a line: it is broken where two values are farther apart. */
   stepMs?: number;
+  /** Of a line of averages, where a corner at each of them would say too much: it bends, and is nowhere beyond them. */
+  isSmooth?: true;
 };
 
 type Colours = { text: string; line: string; surface: string; high: string; tones: Record<string, Tint> };
@@ -50,7 +53,13 @@ export function coloursOf(element: HTMLElement): Colours {
 const font = '12px "Inter Variable", system-ui, sans-serif';
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 2 });
 
-type Hooks = { onMove(plot: uPlot): void; onDraw(plot: uPlot): void; rangeOf(): Range | undefined };
+type Hooks = {
+  onMove(plot: uPlot): void;
+  onDraw(plot: uPlot): void;
+  rangeOf(): Range | undefined;
+  /** Whether a bar is higher than the axis. */
+  isCut(): boolean;
+};
 type Look = { zone: string; colours: Colours; isBare: boolean };
 
 export function optionsOf(element: HTMLElement, shape: PlotShape, look: Look, hooks: Hooks): uPlot.Options {
@@ -61,7 +70,7 @@ export function optionsOf(element: HTMLElement, shape: PlotShape, look: Look, ho
     height: element.clientHeight,
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1_000), look.zone),
     legend: { show: false },
-    padding: look.isBare ? [2, 0, 2, 0] : [8, isSmall ? 20 : 28, 0, 0],
+    padding: look.isBare ? [2, 0, 2, 0] : [() => (hooks.isCut() ? numberHeight : 8), isSmall ? 20 : 28, 0, 0],
     cursor: { drag: { x: false, y: false }, y: false, points: { show: kind !== "bars" } },
     scales: {
       x: {
@@ -109,7 +118,7 @@ function axesOf({ size, unit }: PlotShape, { zone, colours: { text, line }, isBa
 }
 
 /** The sum of all is drawn first, the others over it. */
-function seriesOf({ series, kind, stepMs }: PlotShape, { colours: { text, tones } }: Look): uPlot.Series[] {
+function seriesOf({ series, kind, stepMs, isSmooth }: PlotShape, { colours: { text, tones } }: Look): uPlot.Series[] {
   const tintOf = ({ tone }: Series) => tones[tone] ?? { full: text, soft: text };
   const bars = uPlot.paths.bars?.({ size: [0.8, 40], radius: 0.15 });
   if (kind === "bars" && bars) {
@@ -122,6 +131,7 @@ function seriesOf({ series, kind, stepMs }: PlotShape, { colours: { text, tones 
   const tint = first ? tintOf(first) : { full: text, soft: text };
   const apart = stepMs === undefined ? Number.POSITIVE_INFINITY : (stepMs * 1.5) / 1_000;
   const broken = { gaps: gapsBeyond(apart) };
+  const spline = isSmooth ? uPlot.paths.spline?.() : undefined;
   const sum: uPlot.Series = { stroke: text, width: 1, dash: [4, 4], points: { show: false }, ...broken };
   const level: uPlot.Series = {
     // From another value than zero on, an area would show a share that is none.
@@ -130,6 +140,7 @@ function seriesOf({ series, kind, stepMs }: PlotShape, { colours: { text, tones 
     width: 1.75,
     // A value between two gaps is no line.
     points: { size: 4, fill: tint.full, filter: (plot) => loneValues(plot.data[0], apart) },
+    ...(spline ? { paths: spline } : {}),
     ...broken,
   };
   return series.length > 1 ? [sum, level] : [level];

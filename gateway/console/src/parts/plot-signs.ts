@@ -26,18 +26,27 @@ export function drawHigh({ ctx, bbox, valToPos }: uPlot, { line, text }: { line:
 /** How far up a bar its break is, how far that slants, and how thick its two strokes are apart, in pixels. */
 const [share, slant, distance] = [0.78, 5, 5];
 
-/** Two slanted strokes through each bar that is higher than the axis. */
+/** What a broken bar's number needs above it, in pixels. */
+export const numberHeight = 20;
+
+/** Two slanted strokes through each bar that is higher than the axis, and above it how high it is. */
 export function drawBreaks({ ctx, valToPos, data: [x] }: uPlot, of: BreaksOf): void {
-  const { points, cap, colour } = of;
+  const { points, cap, colour, text } = of;
   const [first = 0, second = 1] = x;
   const half = Math.min(20 * devicePixelRatio, 0.42 * (valToPos(second, "x", true) - valToPos(first, "x", true)));
   const top = valToPos(cap * share, "y", true);
   ctx.save();
   ctx.strokeStyle = colour;
   ctx.lineWidth = 2 * devicePixelRatio;
+  ctx.fillStyle = text;
+  ctx.font = `600 ${11 * devicePixelRatio}px "Inter Variable", system-ui, sans-serif`;
+  ctx.textAlign = "center";
+  ctx.textBaseline = "bottom";
   points.forEach(({ values }, at) => {
-    if (values.reduce((all, value) => all + value, 0) <= cap) return;
+    const sum = values.reduce((all, value) => all + value, 0);
+    if (sum <= cap) return;
     const middle = valToPos(x[at] ?? 0, "x", true);
+    ctx.fillText(sum.toLocaleString("en"), middle, valToPos(cap, "y", true) - 3 * devicePixelRatio);
     for (const below of [0, distance * devicePixelRatio]) {
       ctx.beginPath();
       ctx.moveTo(middle - half - 2, top + below + slant * devicePixelRatio);
@@ -48,4 +57,4 @@ export function drawBreaks({ ctx, valToPos, data: [x] }: uPlot, of: BreaksOf): v
   ctx.restore();
 }
 
-type BreaksOf = { points: readonly Point[]; cap: number; colour: string };
+type BreaksOf = { points: readonly Point[]; cap: number; colour: string; text: string };

@@ -69,6 +69,7 @@ function Deliveries({ id, go }: { id: string; go(view: View): void }) {
       {list.rows.length > 0 ? (
         <DeliveriesTable
           rows={list.rows}
+          hasMore={list.hasMore}
           timeOf={(time) => <At time={time} />}
           linkOf={(row) => (
             <button type="button" onClick={() => go({ at: "delivery", id, deliveryId: row.id })}>

@@ -1,5 +1,5 @@
 import { expect, it } from "@jest/globals";
-import { lastAnswer } from "./last-answer.ts";
+import { lastAnswer, lastRefused } from "./last-answer.ts";
 
 const delivered = { status: "delivered", responseStatus: 204, errorMessage: null };
 const refused = { status: "retrying", responseStatus: 500, errorMessage: null };
@@ -12,5 +12,5 @@ it.each([
   ["deliveries that did not fail say nothing", [fresh, delivered], ""],
   ["no delivery says nothing", [], ""],
 ])("%s", (_name, deliveries, sentence) => {
-  expect(lastAnswer(deliveries)).toBe(sentence);
+  expect(lastAnswer(lastRefused(deliveries))).toBe(sentence);
 });

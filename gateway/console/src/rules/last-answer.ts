@@ -1,12 +1,15 @@
 type Delivery = { status: string; responseStatus: number | null; errorMessage: string | null };
 
-/** What a receiver answered to the newest delivery that failed, as a sentence; nothing where none of them did. */
-export function lastAnswer(newestFirst: readonly Delivery[]): string {
-  const failed = newestFirst.find(
+/** The newest delivery that failed and says what its receiver answered, or why it did not; undefined for none. */
+export const lastRefused = <D extends Delivery>(newestFirst: readonly D[]): D | undefined =>
+  newestFirst.find(
     ({ status, responseStatus, errorMessage }) =>
       (status === "retrying" || status === "failed") && (responseStatus !== null || errorMessage !== null),
   );
-  if (!failed) return "";
-  const { responseStatus, errorMessage } = failed;
+
+/** What a receiver answered to a delivery that failed, as a sentence; nothing without one. */
+export function lastAnswer(refused: Delivery | undefined): string {
+  if (!refused) return "";
+  const { responseStatus, errorMessage } = refused;
   return responseStatus !== null ? `It answers ${responseStatus}.` : `It does not answer: ${errorMessage}.`;
 }

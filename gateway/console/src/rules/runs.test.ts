@@ -1,13 +1,27 @@
 import { expect, test } from "@jest/globals";
-import { runsOf } from "./runs.ts";
+import { groupsOf, runsOf } from "./runs.ts";
+
+const rows = ["a 1", "a 2", "b 3", "a 4"];
+const textOf = (row: string) => row.slice(0, 1);
 
 test("rows of the same text are one while they follow one another", () => {
-  const runs = runsOf(["a 1", "a 2", "b 3", "a 4"], (row) => row.slice(0, 1));
-  expect(runs.map(({ first, count }) => [first, count])).toEqual([
-    ["a 1", 2],
-    ["b 3", 1],
-    ["a 4", 1],
+  const runs = runsOf(rows, textOf);
+  expect(runs.map(({ first, rest, count }) => [first, rest, count])).toEqual([
+    ["a 1", ["a 2"], 2],
+    ["b 3", [], 1],
+    ["a 4", [], 1],
   ]);
 });
 
-test("without rows there is none", () => expect(runsOf([], String)).toEqual([]));
+test("rows of the same text are one wherever they stand", () => {
+  const groups = groupsOf(rows, textOf);
+  expect(groups.map(({ first, rest, count }) => [first, rest, count])).toEqual([
+    ["a 1", ["a 2", "a 4"], 3],
+    ["b 3", [], 1],
+  ]);
+});
+
+test.each([
+  ["a run", runsOf],
+  ["a group", groupsOf],
+])("without rows there is not %s", (_name, of) => expect(of([], String)).toEqual([]));

@@ -1,9 +1,9 @@
 import { useState } from "react";
 import { useList } from "../../api/queries.ts";
-import { Section } from "../../parts/facts.tsx";
+import { Controls, Section } from "../../parts/facts.tsx";
+import { asOptions, ChoiceField } from "../../parts/filter-bar.tsx";
 import { useWhyNot } from "../../parts/me.tsx";
 import { MoreRows } from "../../parts/more-rows.tsx";
-import { Options } from "../../parts/options.tsx";
 import styles from "../../parts/plain-table.module.css";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { EmptyState, ListState } from "../../parts/states.tsx";
@@ -27,22 +27,22 @@ export default function DeviceEvents({ id }: { id: string }) {
     <Section
       title="Events"
       action={
-        <div>
-          <label>
-            Level <span className="visually-hidden">of events</span>{" "}
-            <select value={level} onChange={(event) => setLevel(event.target.value)}>
-              <option value="">all</option>
-              <Options of={levels} />
-            </select>
-          </label>{" "}
-          <label>
-            Category <span className="visually-hidden">of events</span>{" "}
-            <select value={category} onChange={(event) => setCategory(event.target.value)}>
-              <option value="">all</option>
-              <Options of={categories} />
-            </select>
-          </label>
-        </div>
+        <Controls>
+          <ChoiceField
+            label={<OfEvents>Level</OfEvents>}
+            none="any"
+            options={asOptions(levels)}
+            value={level}
+            choose={(chosen = "") => setLevel(chosen)}
+          />
+          <ChoiceField
+            label={<OfEvents>Category</OfEvents>}
+            none="any"
+            options={asOptions(categories)}
+            value={category}
+            choose={(chosen = "") => setCategory(chosen)}
+          />
+        </Controls>
       }
     >
       <ListState list={events} what="Loading events">
@@ -68,3 +68,10 @@ export default function DeviceEvents({ id }: { id: string }) {
     </Section>
   );
 }
+
+/** The page has other choices of these names. */
+const OfEvents = ({ children }: { children: string }) => (
+  <>
+    {children} <span className="visually-hidden">of events</span>
+  </>
+);

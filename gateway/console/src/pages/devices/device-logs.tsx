@@ -1,9 +1,9 @@
 import { useState } from "react";
 import { useList } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
+import { asOptions, ChoiceField } from "../../parts/filter-bar.tsx";
 import { useWhyNot } from "../../parts/me.tsx";
 import { MoreRows } from "../../parts/more-rows.tsx";
-import { Options } from "../../parts/options.tsx";
 import styles from "../../parts/plain-table.module.css";
 import { EmptyState, FailureState, Loading } from "../../parts/states.tsx";
 import { Instant } from "../../parts/time.tsx";
@@ -31,13 +31,13 @@ export default function DeviceLogs({ id }: { id: string }) {
             setSearch(String(new FormData(event.currentTarget).get("text")));
           }}
         >
-          <label>
-            Level{" "}
-            <select value={level} onChange={(event) => setLevel(event.target.value)}>
-              <option value="">all</option>
-              <Options of={levels} />
-            </select>
-          </label>
+          <ChoiceField
+            label="Level"
+            none="any"
+            options={asOptions(levels)}
+            value={level}
+            choose={(chosen = "") => setLevel(chosen)}
+          />
           <label>
             <span className="visually-hidden">Text of a message</span>
             <input name="text" type="search" placeholder="Text of a message" defaultValue={search} maxLength={1000} />

@@ -1,9 +1,9 @@
 import { Link } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { type BodyOf, useGet } from "../../api/queries.ts";
-import { Section } from "../../parts/facts.tsx";
+import { Controls, Section } from "../../parts/facts.tsx";
+import { asOptions, ChoiceField } from "../../parts/filter-bar.tsx";
 import { toRecord } from "../../parts/links.ts";
-import { Options } from "../../parts/options.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import plain from "../../parts/plain-table.module.css";
 import { PlainTable } from "../../parts/plain-table.tsx";
@@ -106,14 +106,14 @@ function Events({ id, log, level }: { id: string; log: string; level: string | u
     <Section
       title={log}
       action={
-        <div>
-          <label>
-            Level{" "}
-            <select value={level ?? ""} onChange={(event) => change({ level: event.target.value || undefined })}>
-              <option value="">all</option>
-              <Options of={levels} />
-            </select>
-          </label>{" "}
+        <Controls>
+          <ChoiceField
+            label="Level"
+            none="any"
+            options={asOptions(levels)}
+            value={level ?? ""}
+            choose={(chosen) => change({ level: chosen })}
+          />
           <button
             type="button"
             aria-pressed={isMoving}
@@ -121,7 +121,7 @@ function Events({ id, log, level }: { id: string; log: string; level: string | u
           >
             {isMoving ? "Following" : "Paused: follow"}
           </button>
-        </div>
+        </Controls>
       }
     >
       <div ref={top} />

@@ -1,11 +1,11 @@
 import { Link } from "@tanstack/react-router";
-import { type RefObject, useState } from "react";
+import { useState } from "react";
 import { useGet, useList } from "../../api/queries.ts";
 import { DeliveriesTable } from "../../parts/delivery-tables.tsx";
 import { Controls, Section } from "../../parts/facts.tsx";
+import { asOptions, ChoiceField } from "../../parts/filter-bar.tsx";
 import { toRecord } from "../../parts/links.ts";
 import { MoreRows } from "../../parts/more-rows.tsx";
-import { Options } from "../../parts/options.tsx";
 import { EmptyState, ListState } from "../../parts/states.tsx";
 import { Instant } from "../../parts/time.tsx";
 import { isSubscribed } from "../../rules/subscribed.ts";
@@ -18,12 +18,10 @@ type DeliveriesProps = {
   subscribed: readonly string[];
   status: string;
   setStatus(status: string): void;
-  /** The choice of the status, for what leads to it. */
-  focused: RefObject<HTMLSelectElement | null>;
 };
 
 /** What was sent through a webhook, newest first. */
-export function Deliveries({ id, subscribed, status, setStatus, focused }: DeliveriesProps) {
+export function Deliveries({ id, subscribed, status, setStatus }: DeliveriesProps) {
   const types = useGet("/api/v1/webhooks/event-types");
   const eventTypes = types.data?.data.map(({ type }) => type) ?? [];
   const own = subscribed.filter((each) => each.startsWith("custom.") && !each.endsWith("*"));
@@ -36,32 +34,26 @@ export function Deliveries({ id, subscribed, status, setStatus, focused }: Deliv
     { everyMs: 5_000 },
   );
   const isFiltered = [status, answer, event].some((each) => each !== "");
+  const choices = [
+    ["Event", events, event, setEvent],
+    ["Answer", answers, answer, setAnswer],
+    ["Status", states, status, setStatus],
+  ] as const;
   return (
     <Section
       title="Deliveries"
       action={
         <Controls>
-          <label>
-            Event{" "}
-            <select value={event} onChange={({ target }) => setEvent(target.value)}>
-              <option value="">all</option>
-              <Options of={events} />
-            </select>
-          </label>
-          <label>
-            Answer{" "}
-            <select value={answer} onChange={({ target }) => setAnswer(target.value)}>
-              <option value="">all</option>
-              <Options of={answers} />
-            </select>
-          </label>
-          <label>
-            Status{" "}
-            <select ref={focused} value={status} onChange={({ target }) => setStatus(target.value)}>
-              <option value="">all</option>
-              <Options of={states} />
-            </select>
-          </label>
+          {choices.map(([label, values, value, choose]) => (
+            <ChoiceField
+              key={label}
+              label={label}
+              none="any"
+              options={asOptions(values)}
+              value={value}
+              choose={(chosen = "") => choose(chosen)}
+            />
+          ))}
         </Controls>
       }
     >
@@ -71,6 +63,7 @@ export function Deliveries({ id, subscribed, status, setStatus, focused }: Deliv
       {list.rows.length > 0 ? (
         <DeliveriesTable
           rows={list.rows}
+          hasMore={list.hasMore}
           timeOf={(time) => <Instant at={time} />}
           linkOf={(row) => (
             <Link {...toRecord("/webhooks/$id/deliveries/$deliveryId", { id, deliveryId: row.id })}>{row.event}</Link>

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { useGet } from "../../api/queries.ts";
 import { Controls, Json, Section } from "../../parts/facts.tsx";
-import { Options } from "../../parts/options.tsx";
+import { asOptions, ChoiceField } from "../../parts/filter-bar.tsx";
 import { isSubscribed } from "../../rules/subscribed.ts";
 
 /** The meaning of a webhook's events, each with an example body as its receiver gets it. */
@@ -16,12 +16,12 @@ export function EventExamples({ subscribed }: { subscribed: readonly string[] })
       title="Its events"
       action={
         <Controls>
-          <label>
-            Example of{" "}
-            <select value={shown.type} onChange={({ target }) => choose(target.value)}>
-              <Options of={eventTypes.map(({ type }) => type)} />
-            </select>
-          </label>
+          <ChoiceField
+            label="Example of"
+            options={asOptions(eventTypes.map(({ type }) => type))}
+            value={shown.type}
+            choose={(type = "") => choose(type)}
+          />
         </Controls>
       }
     >

@@ -41,6 +41,7 @@ export function LatencyChart({ id }: { id: string }) {
           series={[{ name: "Milliseconds", tone: "run" }]}
           points={points}
           unit="ms"
+          isSmooth
           {...timeOf(stats.data)}
         />
       ) : null}

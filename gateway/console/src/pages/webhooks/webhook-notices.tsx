@@ -1,49 +1,57 @@
+import { Link } from "@tanstack/react-router";
 import { TriangleAlert } from "lucide-react";
 import type { BodyOf } from "../../api/queries.ts";
 import { NextStep } from "../../operations/operation-buttons.tsx";
 import { endOfWarning } from "../../operations/webhooks.tsx";
 import { Section } from "../../parts/facts.tsx";
+import { toRecord } from "../../parts/links.ts";
 import { useMe } from "../../parts/me.tsx";
 import { Notice } from "../../parts/notice.tsx";
-import { WebhookCause } from "../../parts/webhook-cause.tsx";
+import { Sentence } from "../../parts/sentence.tsx";
+import { useLastRefused } from "../../parts/webhook-cause.tsx";
 import { shownHealth } from "../../rules/health.ts";
+import { lastAnswer } from "../../rules/last-answer.ts";
 import { whyNot } from "../../rules/why-not.ts";
 import styles from "./webhook.module.css";
 
 type Webhook = BodyOf<"/api/v1/webhooks/{id}">;
-type WebhookNoticesProps = {
-  of: Webhook;
-  /** The status of the deliveries that say why it fails. */
-  wanted: "failed" | "retrying";
-  /** Shows its deliveries of this status; null for who may not read them. */
-  showDeliveries: ((status: "failed" | "retrying") => void) | null;
-};
 
 /** The one thing of a webhook that is most urgent, and what ends it: that it fails, else its first warning. */
-export function WebhookNotices({ of: webhook, wanted, showDeliveries }: WebhookNoticesProps) {
+export function WebhookNotices({ of: webhook }: { of: Webhook }) {
   const [first] = webhook.warnings;
-  if (shownHealth(webhook).tone !== "bad") {
-    if (first === undefined) return null;
-    const { title, sentence } = warningParts(first);
-    return (
-      <Notice tone="warn" title={title} action={<EndOf warning={first} of={webhook} />}>
-        {sentence}
-      </Notice>
-    );
-  }
+  if (shownHealth(webhook).tone === "bad") return <Failing of={webhook} />;
+  if (first === undefined) return null;
+  const { title, sentence } = warningParts(first);
+  return (
+    <Notice tone="warn" title={title} action={<EndOf warning={first} of={webhook} />}>
+      {sentence}
+    </Notice>
+  );
+}
+
+/** That it fails and why; the last attempt has what the receiver answered in full. */
+function Failing({ of: { id, health } }: { of: Webhook }) {
+  const refused = useLastRefused(id);
+  const answer = lastAnswer(refused);
   return (
     <Notice
       tone="bad"
-      title="Deliveries fail."
+      title={answer ? `Deliveries fail: ${answer.charAt(0).toLowerCase()}${answer.slice(1)}` : "Deliveries fail."}
       action={
-        showDeliveries ? (
-          <button type="button" onClick={() => showDeliveries(wanted)}>
-            See {wanted} deliveries
-          </button>
+        refused ? (
+          <Link
+            {...toRecord("/webhooks/$id/deliveries/$deliveryId", { id, deliveryId: refused.id })}
+            className="button"
+            data-weight="primary"
+          >
+            See the last attempt
+          </Link>
         ) : null
       }
     >
-      <WebhookCause of={webhook} />
+      <span className="soft">
+        <Sentence of={health.reason} />
+      </span>
     </Notice>
   );
 }

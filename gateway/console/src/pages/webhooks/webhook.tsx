@@ -1,4 +1,4 @@
-import { type ReactNode, useRef, useState } from "react";
+import { type ReactNode, useState } from "react";
 import { type BodyOf, useGet } from "../../api/queries.ts";
 import { HeadOperations } from "../../operations/operation-buttons.tsx";
 import { webhookOperations } from "../../operations/webhooks.tsx";
@@ -33,18 +33,14 @@ export function WebhookPage() {
   const webhook = useGet("/api/v1/webhooks/{id}", { params: { path: { id } } }, { everyMs: 5_000 });
   const mayReadDeliveries = useWhyNot("GET /api/v1/webhooks/{id}/deliveries") === null;
   const [chosen, setStatus] = useState<string | null>(null);
-  const deliveries = useRef<HTMLSelectElement>(null);
-  const showDeliveries = (wanted: string) => {
-    setStatus(wanted);
-    deliveries.current?.focus();
-  };
   const isFailing = webhook.data !== undefined && shownHealth(webhook.data).tone === "bad";
   const first = useFirstStatus(id, isFailing && mayReadDeliveries);
   if (!webhook.data) return <RecordState title="Webhook" of={webhook} />;
   const { data } = webhook;
   const { word, tone } = shownHealth(data);
-  const status = chosen ?? first;
-  const sends = <Sending of={data} isFailing={tone === "bad"} />;
+  const sends = <Sending of={data} isFailing={isFailing} />;
+  // What arrived is read last while nothing does.
+  const latency = mayReadDeliveries ? <LatencyChart id={id} /> : null;
   return (
     <>
       <PageTitle
@@ -65,19 +61,16 @@ export function WebhookPage() {
         }
         actions={<HeadOperations of={data} operations={webhookOperations} name={data.name} />}
       />
-      <WebhookNotices
-        of={data}
-        wanted={first === "" ? "retrying" : first}
-        showDeliveries={mayReadDeliveries ? showDeliveries : null}
-      />
+      <WebhookNotices of={data} />
       <Sides
         first={mayReadDeliveries ? sends : null}
         main={
           mayReadDeliveries ? (
             <>
               <DeliveryChart id={id} />
-              <Deliveries id={id} subscribed={data.events} status={status} setStatus={setStatus} focused={deliveries} />
+              <Deliveries id={id} subscribed={data.events} status={chosen ?? first} setStatus={setStatus} />
               <DeadLetters id={id} orgId={data.orgId} />
+              {isFailing ? latency : null}
             </>
           ) : (
             sends
@@ -85,8 +78,8 @@ export function WebhookPage() {
         }
         side={
           <>
-            {mayReadDeliveries ? <LatencyChart id={id} /> : null}
-            <Warnings of={data} isAfterNotice={tone !== "bad"} />
+            {isFailing ? null : latency}
+            <Warnings of={data} isAfterNotice={!isFailing} />
             <Endpoint of={data} />
           </>
         }
@@ -108,7 +101,7 @@ function useFirstStatus(id: string, isFailing: boolean): "failed" | "retrying" |
   return failed.data?.data.length ? "failed" : failed.data && retrying.data?.data.length ? "retrying" : "";
 }
 
-/** `isFailing`: the notice above says how many attempts failed in a row. */
+/** `isFailing`: the notice above says so, and until when deliveries wait; the numbers need no colour. */
 type SendingProps = { of: Webhook; isFailing: boolean };
 
 /** How its deliveries go: what was sent, and what waits. */
@@ -117,15 +110,16 @@ function Sending({ of: { status, health, deliveryStats: stats }, isFailing }: Se
   const waits = stats.pending + stats.retrying;
   const { word, tone } = sending({ ...health, status }, (at) => short(at, "toMinute"));
   const sinceLast = health.consecutiveFailures;
+  const toneOf = (usual: "bad" | "warn") => (isFailing ? undefined : usual);
   return (
     <Section title="Sending">
       <Facts
         of={[
-          ["Sends", <Status key="sends" of={word} tone={tone} />],
+          ["Sends", isFailing && tone === "bad" ? null : <Status key="sends" of={word} tone={tone} />],
           ["Delivered", <Counted key="good" count={stats.delivered} />],
           [
             "Failed",
-            <Counted key="bad" count={stats.failed} tone="bad">
+            <Counted key="bad" count={stats.failed} tone={toneOf("bad")}>
               {stats.failed === 1 ? "delivery" : "deliveries"} without an attempt left
             </Counted>,
           ],
@@ -134,7 +128,7 @@ function Sending({ of: { status, health, deliveryStats: stats }, isFailing }: Se
             waits === 0 ? (
               "nothing"
             ) : (
-              <Counted key="due" count={waits} tone="warn">
+              <Counted key="due" count={waits} tone={toneOf("warn")}>
                 {health.oldestDueSeconds > 0 ? `oldest ${waiting(health.oldestDueSeconds)}` : "for their time"}
               </Counted>
             ),
@@ -158,7 +152,7 @@ function Sending({ of: { status, health, deliveryStats: stats }, isFailing }: Se
   );
 }
 
-type CountedProps = { count: number; tone?: "bad" | "warn"; children?: ReactNode };
+type CountedProps = { count: number; tone?: "bad" | "warn" | undefined; children?: ReactNode };
 
 /** A number, and what belongs to it where it is not none. */
 const Counted = ({ count, tone, children }: CountedProps) => (
