@@ -71,7 +71,7 @@ inChromium("directories and audit sinks in the console", (visit) => {
     await page.getByText("Such a person has no access.").waitFor();
     const notice = page.getByRole("note").filter({ hasText: /^2 of 4 requests in the last .* were refused\./ });
     await notice.getByText(/Map an attribute to userName in the directory, then let it provision again\.$/).waitFor();
-    await notice.getByRole("button", { name: "Copy the refusal and its remedy" }).waitFor();
+    await notice.getByRole("button", { name: "Copy what to change" }).waitFor();
     // What was refused stands below at once: it says why.
     const answers = page.getByRole("group", { name: "Answers" });
     await answers.getByRole("button", { name: "Refused", pressed: true }).waitFor();

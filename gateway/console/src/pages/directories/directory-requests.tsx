@@ -1,3 +1,4 @@
+import type { ReactNode } from "react";
 import { type BodyOf, useList } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
 import { MoreRows } from "../../parts/more-rows.tsx";
@@ -5,12 +6,14 @@ import { PlainTable } from "../../parts/plain-table.tsx";
 import { Segments } from "../../parts/segments.tsx";
 import { EmptyState, ListState } from "../../parts/states.tsx";
 import { Instant } from "../../parts/time.tsx";
-import { runsOf } from "../../rules/runs.ts";
+import { directoryChange } from "../../rules/directory-remedy.ts";
+import { groupsOf, type Run, runsOf } from "../../rules/runs.ts";
+import { useProductName } from "./product.tsx";
 
-type Request = BodyOf<"/api/v1/directories/{id}/requests">["data"][number];
+export type Request = BodyOf<"/api/v1/directories/{id}/requests">["data"][number];
 
-/** What of a request is in its row besides its time: the same several times in a row are one, with the newest time. */
-const textOf = ({ operation, filter, answer, scimType, detail }: Request) =>
+/** What of a request is in its row besides its time. */
+export const requestText = ({ operation, filter, answer, scimType, detail }: Request) =>
   JSON.stringify([operation, filter, answer, scimType, detail]);
 
 const answers = [
@@ -21,29 +24,26 @@ const answers = [
 /** The codes of an answer, as SCIM has them. */
 const codesOf = ({ answer, scimType }: Request) => [answer, scimType].filter(Boolean).join(" ");
 
-/** Why a request was refused, and the codes for who looks for them. */
-const Why = ({ of: request }: { of: Request }) => (
-  <div>
-    {request.detail}
-    <div className="soft">
-      <small>{codesOf(request)}</small>
-    </div>
-  </div>
-);
+/** Why a request was refused, with the codes for who looks for them. */
+export const whyOf = (request: Request) => [codesOf(request), request.detail].filter(Boolean).join(": ");
 
 const inOneLine = (text: string) => text.replaceAll(" ", "\u00a0");
 
-type DirectoryRequestsProps = { id: string; refused: string; onRefused(refused: string): void };
+type DirectoryRequestsProps = { id: string; preset: string | null; refused: string; onRefused(refused: string): void };
 
-/** What a directory asked and how it was answered, newest first; `refused` is the API's filter. */
-export function DirectoryRequests({ id, refused, onRefused }: DirectoryRequestsProps) {
+/**
+ * What a directory requested and how it was answered, newest first; `refused` is the API's filter. What was refused for
+ * the same reason is one row, with what mends it.
+ */
+export function DirectoryRequests({ id, preset, refused, onRefused }: DirectoryRequestsProps) {
   const list = useList(
     "/api/v1/directories/{id}/requests",
     { params: { path: { id }, query: { refused } } },
     { everyMs: 15_000 },
   );
+  const product = useProductName(preset);
   const isRefused = refused === "true";
-  const hasWhy = isRefused || list.rows.some(({ detail }) => detail !== null);
+  const hasWhy = list.rows.some(({ detail }) => detail !== null);
   return (
     <Section
       title={isRefused ? "Refused requests" : "Requests"}
@@ -52,25 +52,53 @@ export function DirectoryRequests({ id, refused, onRefused }: DirectoryRequestsP
       <ListState list={list} what="Loading the log">
         <EmptyState title={isRefused ? "No request was refused." : "The directory has asked nothing yet."} />
       </ListState>
-      {list.rows.length > 0 ? (
-        <PlainTable columns={["Request", ...(hasWhy ? ["Why"] : []), ...(isRefused ? [] : ["Answer"]), "Time"]} isBrief>
-          {runsOf(list.rows, textOf).map(({ first: row, count }) => (
-            <tr key={row.id}>
-              <th scope="row">
-                {inOneLine(row.operation)}
-                {count > 1 ? <span className="soft">{inOneLine(` ${count.toLocaleString()} ×`)}</span> : null}
-                {row.filter ? <div className="soft">{row.filter}</div> : null}
-              </th>
-              {hasWhy ? <td>{row.detail === null ? isRefused ? codesOf(row) : null : <Why of={row} />}</td> : null}
-              {isRefused ? null : <td>{row.detail === null ? codesOf(row) : "refused"}</td>}
+      {list.rows.length === 0 ? null : isRefused ? (
+        <PlainTable columns={["Request", "Why", product ? `Change in ${product}` : "Change there", "Last"]} isBrief>
+          {groupsOf(list.rows, requestText).map((group) => (
+            <RequestLine key={group.text} of={group}>
               <td>
-                <Instant at={row.at} />
+                <Why of={group.first} />
               </td>
-            </tr>
+              <td>
+                <div>{directoryChange(group.first)}</div>
+              </td>
+            </RequestLine>
           ))}
         </PlainTable>
+      ) : (
+        <PlainTable columns={["Request", ...(hasWhy ? ["Why"] : []), "Answer", "Time"]} isBrief>
+          {runsOf(list.rows, requestText).map((run) => (
+            <RequestLine key={run.first.id} of={run}>
+              {hasWhy ? <td>{run.first.detail === null ? null : <Why of={run.first} />}</td> : null}
+              <td>{run.first.detail === null ? codesOf(run.first) : "refused"}</td>
+            </RequestLine>
+          ))}
+        </PlainTable>
+      )}
+      {isRefused && list.hasMore ? (
+        <p className="soft">Counted among the newest {list.rows.length.toLocaleString()}.</p>
       ) : null}
       <MoreRows of={list}>Older requests</MoreRows>
     </Section>
   );
 }
+
+/** What was requested and how often, the cells of what is said of it, and when that was last. */
+const RequestLine = ({ of: { first, count }, children }: { of: Run<Request>; children: ReactNode }) => (
+  <tr>
+    <th scope="row">
+      {inOneLine(first.operation)}
+      {count > 1 ? <span className="soft">{inOneLine(` ${count.toLocaleString()} ×`)}</span> : null}
+      {first.filter ? <div className="soft">{first.filter}</div> : null}
+    </th>
+    {children}
+    <td>
+      <Instant at={first.at} />
+    </td>
+  </tr>
+);
+
+/** Why a request was refused; its codes are beside the pointer, and copied with what mends it. */
+const Why = ({ of: request }: { of: Request }) => (
+  <div data-tip={codesOf(request)}>{request.detail ?? codesOf(request)}</div>
+);

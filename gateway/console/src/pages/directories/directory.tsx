@@ -34,8 +34,8 @@ export function DirectoryPage() {
   const { data } = directory;
   const health = directoryHealth(data);
   const isFailing = health.tone === "bad";
-  // What was refused says why a directory fails: it comes first then.
-  const log = <DirectoryRequests id={id} refused={chosen ?? (isFailing ? "true" : "")} onRefused={choose} key="log" />;
+  const refused = chosen ?? (isFailing ? "true" : "");
+  const log = <DirectoryRequests id={id} preset={data.preset} refused={refused} onRefused={choose} />;
   return (
     <>
       <PageTitle
@@ -51,14 +51,10 @@ export function DirectoryPage() {
         actions={<HeadOperations of={data} operations={directoryOperations} name={data.name} />}
       />
       {isFailing ? <DirectoryFailure of={data} /> : null}
+      {/* What was refused says why a directory fails: it comes first then. */}
+      {isFailing ? log : null}
       <Sides
-        main={
-          <>
-            {isFailing ? log : null}
-            <Mapping directory={data} />
-            {isFailing ? null : log}
-          </>
-        }
+        main={<Mapping directory={data} />}
         side={
           <>
             {data.lastCycle ? <LastCycle of={data.lastCycle} id={id} isFailing={isFailing} /> : null}
@@ -66,6 +62,7 @@ export function DirectoryPage() {
           </>
         }
       />
+      {isFailing ? null : log}
     </>
   );
 }
