@@ -1,13 +1,15 @@
-import { useList } from "../../api/queries.ts";
+import { type BodyOf, useList } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
-import plain from "../../parts/plain-table.module.css";
+import { FoldedRuns } from "../../parts/folded-runs.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { ListState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Instant } from "../../parts/time.tsx";
 import { ssoReasonSentence } from "../../rules/sso-reasons.ts";
 
-/** The newest sign-ins through a provider, with the check that ended each. */
+type Attempt = BodyOf<"/api/v1/sso/providers/{id}/attempts">["data"][number];
+
+/** The newest sign-ins through a provider. Those that failed say why; others after one another are one row. */
 export function Attempts({ id }: { id: string }) {
   const list = useList("/api/v1/sso/providers/{id}/attempts", { params: { path: { id } } }, { everyMs: 10_000 });
   return (
@@ -16,25 +18,40 @@ export function Attempts({ id }: { id: string }) {
         <p className="soft">Nobody has signed in through it yet.</p>
       </ListState>
       {list.rows.length > 0 ? (
-        <PlainTable columns={["Time", "Who", "Outcome", "Last check"]} isBrief>
-          {list.rows.map((attempt) => (
-            <tr key={attempt.id}>
-              <td>
-                <Instant at={attempt.createdAt} />
-              </td>
-              <td>{attempt.email ?? attempt.ipAddress}</td>
-              <td>
-                <Status of={attempt.outcome} />
-              </td>
-              <td>
-                {attempt.step}
-                {attempt.reason ? `: ${ssoReasonSentence(attempt.reason)}` : ""}
-                {attempt.detail ? <span className={plain.message}> {attempt.detail}</span> : null}
-              </td>
-            </tr>
-          ))}
+        <PlainTable columns={["Who", "Outcome", "When"]} isBrief>
+          <FoldedRuns
+            rows={list.rows}
+            hasMore={list.hasMore}
+            textOf={({ outcome }) => (outcome === "success" ? outcome : null)}
+            lineOf={(attempt, more) => (
+              <tr>
+                <th scope="row">
+                  {attempt.email ?? attempt.ipAddress} {more}
+                </th>
+                <td>
+                  <Status of={attempt.outcome} />
+                  {attempt.reason ? <Why of={attempt} reason={attempt.reason} /> : null}
+                </td>
+                <td>
+                  <Instant at={attempt.createdAt} />
+                </td>
+              </tr>
+            )}
+          />
         </PlainTable>
       ) : null}
     </Section>
   );
 }
+
+/** Why a sign-in failed, as administrators read it, and the codes of the table that says what to do. */
+const Why = ({ of: { detail, step }, reason }: { of: Attempt; reason: string }) => (
+  <div>
+    {detail ?? ssoReasonSentence(reason)}
+    <div className="soft">
+      <small>
+        {reason}, step {step}
+      </small>
+    </div>
+  </div>
+);

@@ -7,7 +7,6 @@ import { Address, LongCode } from "../../parts/long-text.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { RecordState } from "../../parts/record-state.tsx";
-import { Sentence } from "../../parts/sentence.tsx";
 import { Sides } from "../../parts/sides.tsx";
 import { Time, useNow } from "../../parts/time.tsx";
 import { useRecordId } from "../../parts/use-filters.ts";
@@ -69,10 +68,6 @@ const SignInRules = ({ data, when }: { data: Provider; when: string | null }) =>
   <Section title="How people sign in">
     <Facts
       of={[
-        [
-          "Sign-ins",
-          data.health && data.status === "active" ? <Sentence key="health" of={data.health.reason} /> : null,
-        ],
         ["E-mail domains", data.allowedDomains || "all"],
         [
           "New people",
@@ -81,7 +76,6 @@ const SignInRules = ({ data, when }: { data: Provider; when: string | null }) =>
         ["Passwords", data.enforcement.inForce ? "refused" : when === null ? "allowed" : `allowed; refused ${when}`],
         ["Second factor", data.trustIdpMfa ? "the provider's counts, too" : "only one that was set up here counts"],
       ]}
-      isBrief
       isWide
     />
   </Section>
