@@ -2,7 +2,7 @@ import type { ItemOf } from "@muster/client";
 import { CircleOff, Pencil, RotateCcwKey } from "lucide-react";
 import { api } from "../api/api.ts";
 import { dataOf } from "../api/queries.ts";
-import { keyHealth } from "../rules/health.ts";
+import { isKeyUnused, keyEndsSoon } from "../rules/health.ts";
 import { ChangeKey } from "./change-key.tsx";
 import type { Operation } from "./record-operation.ts";
 import { RotateKey } from "./rotate-key.tsx";
@@ -30,7 +30,7 @@ export const keyOperations: readonly Operation<Key>[] = [
     needs: "POST /api/v1/api-keys/{id}/rotate",
     icon: RotateCcwKey,
     isOffered,
-    isNext: (key) => keyHealth(key, new Date()).tone === "warn",
+    isNext: (key) => keyEndsSoon(key, new Date()),
     form: RotateKey,
     forgets,
   },
@@ -42,6 +42,7 @@ export const keyOperations: readonly Operation<Key>[] = [
     icon: CircleOff,
     tone: "danger",
     isOffered,
+    isNext: (key) => isKeyUnused(key, new Date()),
     asks: {
       title: ({ name }) => `Revoke ${name}?`,
       says: () => "The key is refused at once and permanently.",

@@ -1,5 +1,5 @@
 import { expect, it } from "@jest/globals";
-import { directoryHealth, endsSoon, providerHealth, shownHealth } from "./health.ts";
+import { directoryHealth, endsSoon, keyHealth, providerHealth, shownHealth } from "./health.ts";
 
 it.each([
   ["active", "healthy", "healthy", "good"],
@@ -50,4 +50,22 @@ it.each([
   ["paused", "healthy", null, "paused"],
 ])("a directory that is %s and %s, with the cycle %j, is shown as %s", (status, health, lastCycle, word) => {
   expect(directoryHealth({ status, health: { status: health }, lastCycle }).word).toBe(word);
+});
+
+it.each([
+  ["of months ago that was used", {}, "active", "good"],
+  ["that ends within two weeks", { expiresAt: "2026-11-12T00:00:00Z" }, "ends soon", "warn"],
+  ["that ends later", { expiresAt: "2027-11-12T00:00:00Z" }, "active", "good"],
+  ["that nobody has used for two months", { lastUsedAt: "2026-08-30T00:00:00Z" }, "unused", "warn"],
+  ["that nobody has ever used", { lastUsedAt: null }, "unused", "warn"],
+  ["that is new and was not used yet", { lastUsedAt: null, createdAt: "2026-10-30T00:00:00Z" }, "active", "good"],
+  ["that is revoked", { status: "revoked", lastUsedAt: null }, "revoked", "off"],
+])("a key %s is shown by what it waits for", (_which, of, word, tone) => {
+  const used = {
+    status: "active",
+    expiresAt: null,
+    lastUsedAt: "2026-10-31T00:00:00Z",
+    createdAt: "2026-01-01T00:00:00Z",
+  };
+  expect(keyHealth({ ...used, ...of }, now)).toEqual({ word, tone });
 });

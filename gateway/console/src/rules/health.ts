@@ -48,9 +48,22 @@ export function directoryHealth(directory: Watched & { lastCycle: unknown }): Sh
   return shown.tone === "good" && directory.lastCycle === null ? { word: "no request yet", tone: "off" } : shown;
 }
 
-/** How an API key is, in a word: an active one that ends soon is to be rotated before its programs stop. */
-export function keyHealth({ status, expiresAt }: { status: string; expiresAt: string | null }, now: Date): Shown {
-  if (status !== "active") return { word: status, tone: "off" };
-  const isSoon = expiresAt !== null && endingTone(expiresAt, now, keyDays) !== null;
-  return isSoon ? { word: "ends soon", tone: "warn" } : { word: "active", tone: "good" };
+type Key = { status: string; expiresAt: string | null; lastUsedAt: string | null; createdAt: string };
+
+/** Milliseconds without a request after which nobody seems to need a key. */
+const unusedMs = 60 * 86_400_000;
+
+/** Whether an active key ends soon: it is to be rotated before its programs stop. */
+export const keyEndsSoon = ({ status, expiresAt }: Pick<Key, "status" | "expiresAt">, now: Date): boolean =>
+  status === "active" && expiresAt !== null && endingTone(expiresAt, now, keyDays) !== null;
+
+/** Whether an active key has not been used for long, or never since then: it is to be revoked. */
+export const isKeyUnused = ({ status, lastUsedAt, createdAt }: Omit<Key, "expiresAt">, now: Date): boolean =>
+  status === "active" && now.getTime() - Date.parse(lastUsedAt ?? createdAt) >= unusedMs;
+
+/** How an API key is, in a word. */
+export function keyHealth(key: Key, now: Date): Shown {
+  if (keyEndsSoon(key, now)) return { word: "ends soon", tone: "warn" };
+  if (isKeyUnused(key, now)) return { word: "unused", tone: "warn" };
+  return { word: key.status, tone: key.status === "active" ? "good" : "off" };
 }

@@ -3,14 +3,15 @@ import { keyOperations } from "../../operations/keys.tsx";
 import { newKey } from "../../operations/new-key.tsx";
 import { actionsColumn, nextColumn, OperationButton } from "../../operations/operation-buttons.tsx";
 import type { Column } from "../../parts/column.ts";
+import { EndsAt } from "../../parts/ends-at.tsx";
 import { asOptions } from "../../parts/filter-bar.tsx";
 import { ListPage } from "../../parts/list-page.tsx";
 import { useMe } from "../../parts/me.tsx";
 import { stateColumn } from "../../parts/state-column.tsx";
 import { EmptyState } from "../../parts/states.tsx";
-import { Instant, Time } from "../../parts/time.tsx";
+import { Time } from "../../parts/time.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
-import { ago } from "../../rules/ago.ts";
+import { keyDays } from "../../rules/ending.ts";
 import { keyHealth } from "../../rules/health.ts";
 import type { Me } from "../../rules/why-not.ts";
 
@@ -38,7 +39,7 @@ export function Keys() {
         },
       ]}
       isShort
-      toneOf={(key) => keyHealth(key, new Date()).tone}
+      toneOf={(key) => stateOf(key).tone}
       actions={create}
       columns={columns(me)}
       empty={
@@ -51,20 +52,12 @@ export function Keys() {
   );
 }
 
-/** How a key is, in a word; one that ends soon, by when. */
-function stateOf(key: Key) {
-  const now = new Date();
-  const shown = keyHealth(key, now);
-  return shown.tone === "warn" && key.expiresAt
-    ? { ...shown, word: `ends ${ago(new Date(key.expiresAt), now, "long")}` }
-    : shown;
-}
+const stateOf = (key: Key) => keyHealth(key, new Date());
 
 const columns = (me: Me): Column<Key>[] => [
   {
     id: "name",
     title: "Name",
-    width: "min(15rem, 17vw)",
     hasNote: true,
     cell: ({ name, keyPrefix }) => (
       <>
@@ -75,25 +68,24 @@ const columns = (me: Me): Column<Key>[] => [
       </>
     ),
   },
-  { ...stateColumn<Key>({ title: "Status", stateOf, noteOf: () => null }), width: "11rem" },
+  { ...stateColumn<Key>({ title: "Status", stateOf, noteOf: () => null }), width: "9rem" },
   {
     id: "end",
     title: "Ends",
-    width: "11.5rem",
+    width: "8.5rem",
     isMinor: true,
-    isQuiet: ({ expiresAt }) => expiresAt === null,
     cell: ({ status, expiresAt }) =>
-      expiresAt !== null ? <Instant at={expiresAt} /> : status === "active" ? "when it is revoked" : null,
+      status === "active" ? <EndsAt at={expiresAt} days={keyDays} /> : expiresAt && <Time at={expiresAt} />,
   },
   {
     id: "used",
     title: "Last used",
-    width: "8rem",
+    width: "8.5rem",
     isMinor: true,
     cell: ({ lastUsedAt }) => <Time at={lastUsedAt} />,
   },
-  // Lists of any length: they have the width that is left.
-  { id: "scopes", title: "Scopes", as: "note", cell: ({ scopes }) => scopes.join(", ") },
+  // Lists of any length: they share the width that is left with the names.
+  { id: "scopes", title: "Scopes", cell: ({ scopes }) => scopes.join(", ") },
   nextColumn(me, keyOperations, (key) => key.name),
   actionsColumn(keyOperations, (key) => key.name),
 ];
