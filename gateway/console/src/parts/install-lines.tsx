@@ -9,13 +9,17 @@ export const InstallLines = ({ secret }: { secret: string | null }) => (
       {installLines(location.origin).map(([system, line]) => (
         <div key={system}>
           <dt>{system}</dt>
-          <CodeLine of={line} what={`line for ${system}`} isCopied={secret !== null} />
+          <dd>
+            <CodeLine of={line} what={`line for ${system}`} />
+          </dd>
         </div>
       ))}
       {secret === null ? null : (
         <div>
           <dt>Enrollment key</dt>
-          <CodeLine of={secret} what="key" isCopied isKey />
+          <dd>
+            <CodeLine of={secret} what="key" isKey />
+          </dd>
         </div>
       )}
     </dl>
@@ -27,12 +31,12 @@ export const InstallLines = ({ secret }: { secret: string | null }) => (
   </>
 );
 
-type CodeLineProps = { of: string; what: string; isCopied: boolean; isKey?: true };
+type CodeLineProps = { of: string; what: string; isKey?: true };
 
 /** A line for a terminal, and beside it what copies it. */
-const CodeLine = ({ of, what, isCopied, isKey }: CodeLineProps) => (
-  <dd className={styles.code} data-is-key={isKey}>
+export const CodeLine = ({ of, what, isKey }: CodeLineProps) => (
+  <div className={styles.code} data-is-key={isKey}>
     <code>{of}</code>
-    {isCopied ? <CopyButton what={what} text={() => of} isSmall /> : null}
-  </dd>
+    <CopyButton what={what} text={() => of} isSmall />
+  </div>
 );

@@ -1,5 +1,6 @@
 import { useGet } from "../../api/queries.ts";
 import { Facts, Section } from "../../parts/facts.tsx";
+import { CodeLine } from "../../parts/install-lines.tsx";
 import { Loading } from "../../parts/states.tsx";
 import { agentSystems } from "../../rules/agent-systems.ts";
 
@@ -20,18 +21,22 @@ export function AgentSystems() {
   );
 }
 
-/** Why a machine may not appear, most frequent cause first. */
+/** What finds out why a machine does not appear, and the two most frequent causes. */
 export const NotJoining = () => (
   <Section title="If a machine does not join">
-    <ul>
-      <li>It must reach {location.origin}; a proxy is named by HTTPS_PROXY.</li>
-      <li>An agent must be promoted for its system (Releases).</li>
-      <li>
-        The key may be mistyped or expired: <code>sudo muster-agent enroll</code> asks for it again.
-      </li>
-      <li>
-        <code>sudo muster-agent doctor</code> on the machine says which one it is.
-      </li>
-    </ul>
+    <p>This line on the machine says why, and what mends it:</p>
+    <CodeLine of="sudo muster-agent doctor" what="line" />
+    <Facts
+      of={[
+        ["No connection", `It must reach ${location.origin}; HTTPS_PROXY names a proxy.`],
+        [
+          "Wrong key",
+          <span key="enroll">
+            <code>sudo muster-agent enroll</code> asks for it again.
+          </span>,
+        ],
+      ]}
+      isWide
+    />
   </Section>
 );
