@@ -7,20 +7,23 @@ type Account = { status: string; mfaEnabled: boolean; managedBy: { name: string 
 export const lacksFactor = ({ status, mfaEnabled, managedBy }: Account): boolean =>
   status === "active" && !mfaEnabled && managedBy === null;
 
-/** How many people sign in without one, in words; null where nobody does. */
-export const factorGap = (count: number): string | null =>
-  count === 0 ? null : `${counted(count, "people")} ${count === 1 ? "has" : "have"} no second factor.`;
+/** How many people sign in without one, or at least how many, in words; null where nobody does. */
+export function factorGap(count: number, isAll: boolean): string | null {
+  if (count === 0) return null;
+  return `${isAll ? "" : "At least "}${counted(count, "people")} ${count === 1 ? "has" : "have"} no second factor.`;
+}
 
-type AccountState = { word: string; tone: Tone; note: string };
+type AccountState = { word: string; tone: Tone; note: string | null };
 
-/** How an account is, in a word, and what that leaves open: one without a second factor needs a look before others. */
+/**
+ * How an account is, in a word, and what stands out in it: one without a second factor needs a look before others, and
+ * a directory's one signs in elsewhere.
+ */
 export function accountState(user: Account): AccountState {
   if (lacksFactor(user)) return { word: "no second factor", tone: "warn", note: "Active, with a password alone" };
-  if (user.status === "active" && user.managedBy && !user.mfaEnabled)
-    return { word: "active", tone: "good", note: `No second factor here, managed by ${user.managedBy.name}` };
-  const factor = user.mfaEnabled ? "Second factor on" : "No second factor yet";
-  if (user.status === "active") return { word: "active", tone: "good", note: factor };
-  return { word: user.status, tone: user.status === "invited" ? "run" : "off", note: factor };
+  const note = user.managedBy ? `Managed by ${user.managedBy.name}` : null;
+  if (user.status === "active") return { word: "active", tone: "good", note };
+  return { word: user.status, tone: user.status === "invited" ? "run" : "off", note };
 }
 
 /** How a user's second factor is, in a word: missing only for an account that signs in. */

@@ -34,7 +34,12 @@ export function BottomNavigation({ me, onMore }: { me: Me; onMore(): void }) {
           </li>
         ))}
         <li>
-          <button type="button" aria-haspopup="dialog" onClick={onMore}>
+          <button
+            type="button"
+            aria-haspopup="dialog"
+            aria-current={current && !shown.some(({ section }) => section === current) ? "true" : undefined}
+            onClick={onMore}
+          >
             <Ellipsis size={19} aria-hidden />
             More
           </button>

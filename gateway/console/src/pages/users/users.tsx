@@ -57,7 +57,7 @@ export function Users() {
         {
           id: "name",
           title: "Name",
-          width: "17rem",
+          width: "min(20rem, 21vw)",
           hasNote: true,
           cell: ({ id, name, email }) => (
             <>
@@ -68,7 +68,7 @@ export function Users() {
             </>
           ),
         },
-        { id: "role", title: "Role", width: "10rem", as: "note", cell: ({ role }) => roleName(role) },
+        { id: "role", title: "Role", width: "12rem", as: "note", cell: ({ role }) => roleName(role) },
         stateColumn({
           title: "Status",
           stateOf: accountState,
