@@ -4,7 +4,8 @@ import { Section } from "../../parts/facts.tsx";
 import { asOptions, ChoiceField } from "../../parts/filter-bar.tsx";
 import { useWhyNot } from "../../parts/me.tsx";
 import { MoreRows } from "../../parts/more-rows.tsx";
-import styles from "../../parts/plain-table.module.css";
+import plain from "../../parts/plain-table.module.css";
+import { PlainTable } from "../../parts/plain-table.tsx";
 import { EmptyState, FailureState, Loading } from "../../parts/states.tsx";
 import { Instant } from "../../parts/time.tsx";
 
@@ -51,30 +52,18 @@ export default function DeviceLogs({ id }: { id: string }) {
         <EmptyState title={level || search ? "No message matches." : "Its agent has sent no logs yet."} />
       ) : null}
       {logs.rows.length > 0 ? (
-        <div className={styles.scroller}>
-          <table className={styles.table}>
-            <thead>
-              <tr>
-                <th scope="col">Time</th>
-                <th scope="col">Level</th>
-                <th scope="col">Component</th>
-                <th scope="col">Message</th>
-              </tr>
-            </thead>
-            <tbody>
-              {logs.rows.map((row) => (
-                <tr key={row.id}>
-                  <td>
-                    <Instant at={row.timestamp} />
-                  </td>
-                  <td>{row.level}</td>
-                  <td>{row.component}</td>
-                  <td className={styles.message}>{row.message}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <PlainTable columns={["Time", "Level", "Component", "Message"]}>
+          {logs.rows.map((row) => (
+            <tr key={row.id}>
+              <td>
+                <Instant at={row.timestamp} />
+              </td>
+              <td>{row.level}</td>
+              <td>{row.component}</td>
+              <td className={plain.message}>{row.message}</td>
+            </tr>
+          ))}
+        </PlainTable>
       ) : null}
       <MoreRows of={logs}>Older messages</MoreRows>
     </Section>
