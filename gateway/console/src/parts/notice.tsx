@@ -14,7 +14,7 @@ export function Notice({ tone, title, children, action }: NoticeProps) {
     <div role="note" className={styles.note} data-tone={tone}>
       <Icon size={17} aria-hidden />
       <p>
-        <b>{title}</b> {children}
+        <b>{title}</b> <span className="soft">{children}</span>
       </p>
       {action}
     </div>

@@ -120,9 +120,7 @@ function Halts({ of: rollout, showFailed }: HaltsProps) {
     <>
       {words ? (
         <Notice tone="bad" title={words.title} action={steps}>
-          <span className="soft">
-            <Sentence of={words.rest} />
-          </span>
+          <Sentence of={words.rest} />
         </Notice>
       ) : null}
       {haltedParts.map(({ kind, orgId, platform, reason: why, haltedAt, ...counts }, at) => (
@@ -136,10 +134,8 @@ function Halts({ of: rollout, showFailed }: HaltsProps) {
           }
           action={reason || at > 0 ? null : steps}
         >
-          <span className="soft">
-            <Sentence of={partWords(why, counts)} />
-            {state === "running" ? " All other devices go on." : null}
-          </span>
+          <Sentence of={partWords(why, counts)} />
+          {state === "running" ? " All other devices go on." : null}
         </Notice>
       ))}
     </>

@@ -49,9 +49,7 @@ function Failing({ of: { id, health } }: { of: Webhook }) {
         ) : null
       }
     >
-      <span className="soft">
-        <Sentence of={health.reason} />
-      </span>
+      <Sentence of={health.reason} />
     </Notice>
   );
 }
