@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { permissionAreas, scopeAreas, scopeVerb } from "./scope-areas.ts";
+import { permissionVerbs, scopeAreas, scopeVerb } from "./scope-areas.ts";
 
 describe("scopes by their areas", () => {
   it("have what reads beside what changes something, wherever they stand", () => {
@@ -19,9 +19,17 @@ describe("scopes by their areas", () => {
   });
 });
 
-it("permissions are words by their areas", () => {
-  expect(permissionAreas(["devices:read", "device_groups:read", "devices:write"])).toEqual([
-    { area: "Devices", verbs: ["read", "write"] },
-    { area: "Device groups", verbs: ["read"] },
+it("permissions that allow the same in several areas are one line", () => {
+  const permissions = [
+    "devices:read",
+    "device_groups:read",
+    "devices:write",
+    "audit:read",
+    "webhooks:read",
+    "webhooks:write",
+  ];
+  expect(permissionVerbs(permissions)).toEqual([
+    { verbs: "Read, write", areas: "devices, webhooks" },
+    { verbs: "Read", areas: "device groups, audit" },
   ]);
 });

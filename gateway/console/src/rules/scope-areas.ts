@@ -27,14 +27,16 @@ export const isReading = (scope: string): boolean => scope.endsWith(":read");
 
 const areaOf = (name: string) => name.slice(0, name.indexOf(":"));
 
-/** Permissions by their areas, for people: `devices:read` and `devices:write` are Devices: read, write. */
-export const permissionAreas = (permissions: readonly string[]): { area: string; verbs: string[] }[] =>
-  [...new Set(permissions.map(areaOf))].map((area) => ({
-    area: capitalized(area.replaceAll("_", " ")),
-    verbs: permissions
-      .filter((each) => areaOf(each) === area)
-      .map((each) => each.slice(area.length + 1).replaceAll("_", " ")),
-  }));
+/** Permissions by what they allow, for people: `devices:read` and `sites:read` are Read: Devices, Sites. */
+export function permissionVerbs(permissions: readonly string[]): { verbs: string; areas: string }[] {
+  const byVerbs = new Map<string, string[]>();
+  for (const area of new Set(permissions.map(areaOf))) {
+    const own = permissions.filter((each) => areaOf(each) === area).map((each) => each.slice(area.length + 1));
+    const verbs = capitalized(own.join(", ").replaceAll("_", " "));
+    byVerbs.set(verbs, [...(byVerbs.get(verbs) ?? []), area.replaceAll("_", " ")]);
+  }
+  return [...byVerbs].map(([verbs, areas]) => ({ verbs, areas: areas.join(", ") }));
+}
 
 /** Scopes by their areas, in the order in which the first of each stands. */
 export function scopeAreas<S extends string>(scopes: readonly S[]): ScopeArea<S>[] {

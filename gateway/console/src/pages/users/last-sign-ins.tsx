@@ -6,6 +6,7 @@ import { PlainTable } from "../../parts/plain-table.tsx";
 import { FailureState, Loading } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
 import { clientWords } from "../../rules/client-words.ts";
+import { guessedSignIns } from "../../rules/guessed-sign-ins.ts";
 import { signInActions } from "../../rules/session-actions.ts";
 import { refusedSignIns, signInRuns, signInWords } from "../../rules/sign-in-words.ts";
 
@@ -19,19 +20,21 @@ const searchOf = ({ id, orgId }: Account) => ({
   orgId: orgId ?? undefined,
 });
 
-/** The last sign-ins of an account, newest first, with how many of them were refused as a sentence; null for none. */
+/** The last sign-ins of an account, newest first, and what of them looks like guessing. */
 export function useLastSignIns(account: Account) {
   const query = { ...searchOf(account), limit: mostRead, skipCount: "true" };
   const read = useGet("/api/v1/audit-logs/logs", { params: { query } });
-  return { ...read, refused: refusedSignIns(read.data?.data ?? []) };
+  return { ...read, guesses: guessedSignIns(read.data?.data ?? [], new Date()) };
 }
 
 /** When, from where and with which client a person signed in last, or was refused. */
 export function LastSignIns({ of: account }: { of: Account & { lastLoginAt: string | null } }) {
-  const { data, error, isPending, refetch, refused } = useLastSignIns(account);
+  const { data, error, isPending, refetch, guesses } = useLastSignIns(account);
   const { lastLoginAt } = account;
   const search = searchOf(account);
   const rows = data?.data ?? [];
+  // Of guesses, the line above the page says it.
+  const refused = guesses ? null : refusedSignIns(rows);
   return (
     <Section
       title="Sign-ins"
@@ -42,7 +45,7 @@ export function LastSignIns({ of: account }: { of: Account & { lastLoginAt: stri
       {data && rows.length === 0 ? (
         <p className="soft">{lastLoginAt === null ? "Nobody has signed in with this account." : "None is recorded."}</p>
       ) : null}
-      {refused ? <p className="bad">{refused}</p> : null}
+      {refused ? <p className="soft">{refused}</p> : null}
       {rows.length > 0 ? (
         <PlainTable columns={["Sign-in", "Client", "Address", "When"]} isBrief>
           {signInRuns(rows)

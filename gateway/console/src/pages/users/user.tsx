@@ -11,6 +11,7 @@ import { useRecordId } from "../../parts/use-filters.ts";
 import { Access, AccountFacts } from "./account.tsx";
 import { Changes, Done } from "./activity.tsx";
 import { FactorMissing } from "./factor-missing.tsx";
+import { Guessing } from "./guessing.tsx";
 import { LastSignIns, useLastSignIns } from "./last-sign-ins.tsx";
 
 /** One user: what the account lacks, what the person may do and did, and what can be done with it. */
@@ -37,6 +38,7 @@ export function UserPage() {
           )
         }
       />
+      {mayReadAudit ? <Guessing of={data} /> : null}
       <FactorMissing of={data} />
       {mayReadAudit ? (
         <ActiveSides of={data} />
@@ -47,9 +49,9 @@ export function UserPage() {
   );
 }
 
-/** The account beside what the person did. It is read first, unless sign-ins were refused: those say what is wrong. */
+/** The account beside what the person did. It is read first, unless sign-ins look like guessing. */
 function ActiveSides({ of: user }: { of: BodyOf<"/api/v1/users/{id}"> }) {
-  const isRefused = useLastSignIns(user).refused !== null;
+  const isGuessed = useLastSignIns(user).guesses !== null;
   const account = (
     <>
       <AccountFacts of={user} />
@@ -58,7 +60,7 @@ function ActiveSides({ of: user }: { of: BodyOf<"/api/v1/users/{id}"> }) {
   );
   return (
     <Sides
-      first={isRefused ? null : account}
+      first={isGuessed ? null : account}
       main={
         <>
           <LastSignIns of={user} />
@@ -67,7 +69,7 @@ function ActiveSides({ of: user }: { of: BodyOf<"/api/v1/users/{id}"> }) {
       }
       side={
         <>
-          {isRefused ? account : null}
+          {isGuessed ? account : null}
           <Changes of={user} />
         </>
       }
