@@ -111,7 +111,7 @@ inChromium("signing in to the console", (visit) => {
     await dialog.getByLabel("The six digits that the app shows").fill(totpCode(secret));
     await dialog.getByRole("button", { name: "Turn on" }).click();
     await page.getByRole("button", { name: "Remove the authenticator app …" }).waitFor();
-    await page.getByText("Recovery codes left: 10.").waitFor();
+    await page.getByRole("row", { name: /^Recovery codes 10 left/ }).waitFor();
     await page.getByRole("button", { name: "Make new ones …" }).click();
     await dialog.getByRole("button", { name: "Make new ones" }).click();
     await dialog.getByLabel("I have stored it").check();

@@ -8,13 +8,12 @@ import { Sides } from "../../parts/sides.tsx";
 import { Said } from "../../parts/states.tsx";
 import { roleName } from "../../rules/role-name.ts";
 import { attemptIn, ssoReasonSentence } from "../../rules/sso-reasons.ts";
-import { ChangePassword } from "./change-password.tsx";
 import { Factors } from "./factors.tsx";
 import { LinkedProviders } from "./linked-providers.tsx";
 import { Sessions } from "./sessions.tsx";
 import { ThisBrowser } from "./this-browser.tsx";
 
-/** The user's own account: name, second factors, password, sessions, and settings of this browser. */
+/** The user's own account: name, password, second factors, sessions, and settings of this browser. */
 export function Profile() {
   const parameters = new URLSearchParams(location.search);
   const linkError = parameters.get("ssoLinkError");
@@ -38,12 +37,7 @@ export function Profile() {
             <Sessions />
           </>
         }
-        side={
-          <>
-            <ChangePassword />
-            <ThisBrowser />
-          </>
-        }
+        side={<ThisBrowser />}
       />
     </>
   );
@@ -58,7 +52,6 @@ function Account() {
           ["Name", me.name],
           ["E-mail", me.email],
           ["Role", me.role && roleName(me.role)],
-          ["Second factor", me.mfaEnabled ? "on" : "off"],
         ]}
       />
     </Section>

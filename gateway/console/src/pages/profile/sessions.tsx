@@ -3,13 +3,16 @@ import { anywhere } from "../../operations/chosen.tsx";
 import { LineOperations, OperationButton } from "../../operations/operation-buttons.tsx";
 import { endOtherSessions, sessionOperations } from "../../operations/sessions.tsx";
 import { Section } from "../../parts/facts.tsx";
+import plain from "../../parts/plain-table.module.css";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { FailureState, Loading } from "../../parts/states.tsx";
-import { Time } from "../../parts/time.tsx";
+import { Status } from "../../parts/status.tsx";
+import { Instant, Time } from "../../parts/time.tsx";
 
-/** Where the user is signed in, and how to end that. */
+/** Where the user is signed in, this browser first, and how to end that. */
 export function Sessions() {
   const list = useList("/api/v1/auth/sessions");
+  const rows = [...list.rows].sort((one, other) => Number(other.current) - Number(one.current));
   return (
     <Section
       title="Sessions"
@@ -18,20 +21,22 @@ export function Sessions() {
       {list.failure ? <FailureState failure={list.failure} onRetry={() => void list.refresh()} /> : null}
       {list.isLoading ? <Loading /> : null}
       {list.rows.length > 0 ? (
-        <PlainTable columns={["Device", "Address", "Last used", "Ends"]} hasActions isBrief>
-          {list.rows.map((session) => (
+        <PlainTable columns={["Device", "Address", "Signed in", "Last used"]} hasActions isBrief>
+          {rows.map((session) => (
             <tr key={session.id}>
-              <th scope="row">{session.device}</th>
+              <th scope="row" data-tip={session.userAgent ?? undefined}>
+                {session.device}
+              </th>
               <td>{session.ipAddress}</td>
+              <td>
+                <Instant at={session.createdAt} />
+              </td>
               <td>
                 <Time at={session.lastUsedAt} />
               </td>
-              <td>
-                <Time at={session.expiresAt} />
-              </td>
-              <td>
+              <td className={plain.end}>
                 {session.current ? (
-                  <span className="soft">this one</span>
+                  <Status of="this browser" tone="good" />
                 ) : (
                   <LineOperations
                     of={session}
