@@ -11,15 +11,24 @@ type StepProps = { number: number; title: string; state: State; action?: ReactNo
 
 const tones: Readonly<Record<State, string>> = { done: "good", current: "run", later: "off" };
 
+/** How the step at an index is while another one is current. */
+export const stateOf = (index: number, current: number): State =>
+  index === current ? "current" : index < current ? "done" : "later";
+
+/** The number of a step, a mark once it is done; inside of what is `aria-current="step"` it is filled. */
+export const StepNumber = ({ of: number, state }: { of: number; state: State }) => (
+  <span className={styles.number} data-tone={tones[state]} aria-hidden>
+    {state === "done" ? <Check size={14} strokeWidth={2.5} /> : number}
+  </span>
+);
+
 /** One of the steps; what comes later can be read before. */
 export const Step = ({ number, title, state, action, children }: StepProps) => (
   <li aria-current={state === "current" ? "step" : undefined}>
     <Section
       title={
         <>
-          <span className={styles.number} data-tone={tones[state]} aria-hidden>
-            {state === "done" ? <Check size={14} strokeWidth={2.5} /> : number}
-          </span>
+          <StepNumber of={number} state={state} />
           {title}
         </>
       }

@@ -21,7 +21,14 @@ inChromium("the console's pages", (visit) => {
       await page.keyboard.press("Enter");
     };
     const create = async (what: string, name: string) => {
-      await page.getByLabel(`Name of a new ${what}`).focus();
+      const [anew, field] = [
+        page.getByRole("radio", { name: `A new ${what}` }),
+        page.getByLabel(`Name of a new ${what}`),
+      ];
+      await anew.or(field).waitFor();
+      // Where some exist, a new one is one of the choices.
+      if (await anew.isVisible()) await anew.press("Space");
+      await field.focus();
       await page.keyboard.type(name);
       await page.keyboard.press("Enter");
     };

@@ -1,5 +1,5 @@
 import type { UseQueryResult } from "@tanstack/react-query";
-import type { FormEvent } from "react";
+import { type FormEvent, useState } from "react";
 import { api } from "../../api/api.ts";
 import { dataOf, type Failed, useForget, useGet } from "../../api/queries.ts";
 import forms from "../../parts/field.module.css";
@@ -8,63 +8,75 @@ import { SubmitButton } from "../../parts/form-actions.tsx";
 import { FailureState, Loading } from "../../parts/states.tsx";
 import { useWrite } from "../../parts/use-write.ts";
 import { slugOf } from "../../rules/slug.ts";
-import styles from "./welcome.module.css";
 
 /** Of this browser; a new site gets it. */
 export const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
 
 type Choice = { id: string; name: string };
 
-/** A partner, organization or site: choose one that exists, or name a new one. */
-function Choose({
-  what,
-  existing,
-  create,
-  onDone,
-}: {
+/** What is chosen for one that does not exist yet. */
+const anew = "new";
+
+type ChooseProps = {
   what: string;
   existing: Pick<UseQueryResult<{ data: readonly Choice[] }, Failed>, "data" | "error" | "refetch">;
   create(name: string): Promise<Choice>;
   onDone(id: string): void;
-}) {
+};
+
+/** A partner, organization or site: one that exists or a new one, a choice of equals; the only one is chosen. */
+function Choose({ what, existing, create, onDone }: ChooseProps) {
   const write = useWrite();
   const forget = useForget();
+  const [chosen, choose] = useState<string | null>(null);
   if (existing.error) return <FailureState failure={existing.error.failure} onRetry={() => void existing.refetch()} />;
   if (!existing.data) return <Loading />;
+  const rows = existing.data.data;
+  const [only] = rows.length < 2 ? [rows[0]?.id ?? anew] : [];
+  const wanted = chosen ?? only;
   async function send(event: FormEvent<HTMLFormElement>) {
     event.preventDefault();
+    if (wanted !== undefined && wanted !== anew) return onDone(wanted);
     const name = String(new FormData(event.currentTarget).get("name"));
     const made = await write.run(() => create(name));
     if (made === null) return;
     await forget("/api/v1/orgs");
     onDone(made.id);
   }
+  const radio = (value: string, title: string) => (
+    <label key={value}>
+      <input
+        type="radio"
+        name="chosen"
+        value={value}
+        required
+        checked={value === wanted}
+        onChange={() => choose(value)}
+      />{" "}
+      {title}
+    </label>
+  );
   return (
-    <>
-      <form className={forms.form} onSubmit={send}>
-        {write.failure && !write.isAtFields ? <FailureState failure={write.failure} /> : null}
+    <form className={forms.form} onSubmit={send}>
+      {write.failure && !write.isAtFields ? <FailureState failure={write.failure} /> : null}
+      {rows.length > 0 ? (
+        <fieldset className={forms.choices}>
+          <legend className="visually-hidden">{`The ${what}`}</legend>
+          {rows.map(({ id, name }) => radio(id, name))}
+          {radio(anew, `A new ${what}`)}
+        </fieldset>
+      ) : null}
+      {wanted === anew ? (
         <Field label={`Name of a new ${what}`} errors={write.errorsOf("name") ?? write.errorsOf("slug")}>
           <input name="name" required maxLength={100} autoComplete="off" />
         </Field>
-        <div>
-          <SubmitButton isRunning={write.isRunning} running="Creating …">{`Create ${what}`}</SubmitButton>
-        </div>
-      </form>
-      {existing.data.data.length > 0 ? (
-        <>
-          <h2>Or go on with one that exists</h2>
-          <ul className={styles.existing}>
-            {existing.data.data.map(({ id, name }) => (
-              <li key={id}>
-                <button type="button" onClick={() => onDone(id)}>
-                  {name}
-                </button>
-              </li>
-            ))}
-          </ul>
-        </>
       ) : null}
-    </>
+      <div>
+        <SubmitButton isRunning={write.isRunning} running="Creating …">
+          {wanted === anew ? `Create ${what}` : "Continue"}
+        </SubmitButton>
+      </div>
+    </form>
   );
 }
 

@@ -1,9 +1,11 @@
 import { type ReactNode, useState } from "react";
+import { Section } from "../../parts/facts.tsx";
 import { useMe } from "../../parts/me.tsx";
 import { NameOf } from "../../parts/name-of.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
+import { Sides } from "../../parts/sides.tsx";
 import { NotAllowed } from "../../parts/states.tsx";
-import { Step, Steps } from "../../parts/steps.tsx";
+import { StepNumber, stateOf } from "../../parts/steps.tsx";
 import { counted } from "../../rules/counted.ts";
 import { type Me, whyNot } from "../../rules/why-not.ts";
 import { AgentStep, KeyStep } from "./device-steps.tsx";
@@ -14,7 +16,7 @@ type Made = { partnerId?: string; orgId?: string; siteId?: string; enrollmentKey
 
 /**
  * From nothing to the first device online: partner, organization, site, enrollment key, agent. What exists already is
- * offered.
+ * offered; what was chosen can be changed.
  */
 export function Welcome() {
   const me = useMe();
@@ -33,32 +35,68 @@ export function Welcome() {
   }
   const add = (more: Made) => setMade({ ...made, ...more });
   const steps = stepsOf(me, made, add);
-  const current = steps.findIndex(({ done }) => done === null);
+  const at = steps.findIndex(({ done }) => done === null);
+  const current = steps[at];
+  /** What follows from a step is chosen again, too. */
+  const backTo = (index: number) => {
+    const dropped = steps.slice(index).map(({ makes }) => makes);
+    setMade(Object.fromEntries(Object.entries(made).filter(([name]) => !dropped.includes(name as keyof Made))));
+  };
   return (
     <>
       <PageTitle title="Bring a device online" sub={`${counted(steps.length, "steps")} to the first heartbeat.`} />
-      <div className={styles.way}>
-        <Steps>
-          {steps.map(({ title, hint, done, form }, at) => (
-            <Step
-              key={title}
-              number={at + 1}
-              title={title}
-              state={at === current ? "current" : done === null ? "later" : "done"}
+      <Sides
+        main={
+          current ? (
+            <Section
+              key={current.title}
+              title={current.title}
+              action={
+                <p className="number">
+                  Step {at + 1} of {steps.length}
+                </p>
+              }
             >
-              {done ?? <p className="soft">{hint}</p>}
-              {at === current ? form() : null}
-            </Step>
-          ))}
-        </Steps>
-      </div>
+              <p className="soft">{current.hint}</p>
+              {current.form()}
+            </Section>
+          ) : null
+        }
+        side={<Way of={steps} at={at} backTo={backTo} />}
+      />
     </>
   );
 }
 
+type WayProps = { of: readonly WelcomeStep[]; at: number; backTo(index: number): void };
+
+/** All steps, a line for each: what was chosen in it and how to change that, or what it is for. */
+const Way = ({ of: steps, at, backTo }: WayProps) => (
+  <Section title="The way there">
+    <ol className={styles.way}>
+      {steps.map(({ title, says, done }, index) => (
+        <li key={title} aria-current={index === at ? "step" : undefined}>
+          <StepNumber of={index + 1} state={stateOf(index, at)} />
+          <span>
+            <b>{title}</b> <small className="soft">{done ?? says}</small>
+          </span>
+          {done === null ? null : (
+            <button type="button" data-weight="link" onClick={() => backTo(index)}>
+              Change<span className="visually-hidden"> {title}</span>
+            </button>
+          )}
+        </li>
+      ))}
+    </ol>
+  </Section>
+);
+
 type WelcomeStep = {
   title: string;
+  /** What it is for, in a few words, and in a sentence. */
+  says: string;
   hint: string;
+  makes: keyof Made | null;
   /** What was made in it; null while it is ahead. */
   done: ReactNode;
   form(): ReactNode;
@@ -73,10 +111,12 @@ function stepsOf(me: Me, { partnerId, orgId, siteId, enrollmentKey }: Made, add:
       ? [
           {
             title: "Partner",
+            says: "a service provider or a company",
             hint: "A partner is a service provider or a company; organizations belong to it.",
+            makes: "partnerId",
             done: nameOf(partnerId),
             form: () => <PartnerStep onDone={(id) => add({ partnerId: id })} />,
-          },
+          } as const,
         ]
       : []),
     ...(me.scope === "organization"
@@ -84,26 +124,34 @@ function stepsOf(me: Me, { partnerId, orgId, siteId, enrollmentKey }: Made, add:
       : [
           {
             title: "Organization",
+            says: "a customer",
             hint: "An organization is a customer: its devices, people, keys and audit trail are separate from all others'.",
+            makes: "orgId",
             done: nameOf(orgId),
             form: () => <OrganizationStep partnerId={partnerId ?? ""} onDone={(id) => add({ orgId: id })} />,
-          },
+          } as const,
         ]),
     {
       title: "Site",
+      says: "where devices stand",
       hint: `A site is where devices stand. Its time zone will be ${timeZone}.`,
+      makes: "siteId",
       done: nameOf(siteId),
       form: () => <SiteStep orgId={orgId ?? ""} onDone={(id) => add({ siteId: id })} />,
     },
     {
       title: "Enrollment key",
+      says: "agents enroll with it",
       hint: "Agents enroll with it. It is valid for an hour.",
-      done: enrollmentKey === undefined ? null : <p>It is shown below, this once.</p>,
+      makes: "enrollmentKey",
+      done: enrollmentKey === undefined ? null : "created",
       form: () => <KeyStep orgId={orgId ?? ""} siteId={siteId ?? ""} onDone={(key) => add({ enrollmentKey: key })} />,
     },
     {
       title: "Device online",
-      hint: "One line on the machine, which is shown here then.",
+      says: "one line on the machine",
+      hint: "Run one line on the machine: it is shown here as soon as it is online.",
+      makes: null,
       done: null,
       form: () => <AgentStep orgId={orgId ?? ""} enrollmentKey={enrollmentKey ?? ""} />,
     },
