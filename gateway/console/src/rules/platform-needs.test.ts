@@ -28,7 +28,10 @@ it.each<[object, string]>([
     "bad identity is unavailable. Its own log says why.",
   ],
   [{ deadLetters: 1 }, "bad 1 dead letter. Nothing could send or process them. Logs say why."],
-  [{ outbox: { waiting: 2, oldestSeconds: 60 } }, "bad Messages of identity wait. 2, the oldest for 60 seconds."],
+  [
+    { outbox: { waiting: 2, oldestSeconds: 60 } },
+    "bad Messages of identity wait. 2 messages, the oldest for 60 seconds.",
+  ],
   [
     { deliveries: { due: 110, oldestDueSeconds: 300 } },
     "warn 110 webhook deliveries due. The oldest has waited 5 minutes.",
@@ -38,13 +41,22 @@ it.each<[object, string]>([
 });
 
 it("a finding that services share is one sentence", () => {
-  const checks = { ...fine, replication: "no synchronous standby" };
+  const checks = { ...fine, replication: "timed out" };
   expect(needs([service({ checks }), service({ service: "audit", checks })])).toEqual([
-    "warn Replication: no synchronous standby. Found by all services.",
+    "warn Replication: timed out. Found by all services.",
   ]);
   expect(needs([service({ checks }), service({ service: "audit" })])).toEqual([
-    "warn Replication: no synchronous standby. Found by identity.",
+    "warn Replication: timed out. Found by identity.",
   ]);
+});
+
+it.each([
+  [{ replication: "no synchronous standby (…)" }, "A failover may lose the last transactions: name a standby", null],
+  [{ replication: "synchronous_commit is local: …" }, "A failover may lose the last transactions: set it to on.", null],
+  [{ releases: "unsigned releases are offered" }, "Devices install what no key has signed: set", "/releases"],
+])("a finding %j says what ends it", (checks, says, page) => {
+  const [need] = platformNeeds({ services: [service({ checks: { ...fine, ...checks } })], differentSettings: [] });
+  expect(need).toMatchObject({ text: expect.stringContaining(says), page });
 });
 
 it("deliveries that wait lead to the webhooks", () => {
@@ -77,7 +89,7 @@ it("settings that differ come last, after what is worse", () => {
 
 it("what waits is a number with its age, and a check has a name", () => {
   expect(["postgresql", "nats", "replication"].map(checkName)).toEqual(["PostgreSQL", "NATS", "Replication"]);
-  expect([waitingWords(0, 0), waitingWords(1, 0.5)]).toEqual(["none", "1, the oldest for less than a second"]);
+  expect(waitingWords(1, 0.5, "deliveries")).toBe("1 delivery, the oldest for less than a second");
   expect(["ok", "timed out"].map(isFine)).toEqual([true, false]);
 });
 

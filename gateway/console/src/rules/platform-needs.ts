@@ -19,7 +19,7 @@ export type PlatformNeed = {
   title: string;
   text: string;
   /** The page that says more of it; null where this one is all there is. */
-  page: "/webhooks" | null;
+  page: "/webhooks" | "/releases" | null;
 };
 
 /** Seconds that messages and deliveries wait before it is worth a look: they are sent again within less. */
@@ -33,11 +33,9 @@ const names: Readonly<Record<string, string>> = { postgresql: "PostgreSQL", nats
 /** The name of a check for its readers. */
 export const checkName = (check: string): string => names[check] ?? `${check.charAt(0).toUpperCase()}${check.slice(1)}`;
 
-/** How many wait, and how long the oldest has. */
-export const waitingWords = (count: number, oldestSeconds: number): string =>
-  count === 0
-    ? "none"
-    : `${count.toLocaleString()}, the oldest for ${oldestSeconds < 1 ? "less than a second" : waiting(oldestSeconds)}`;
+/** How many of these wait, and how long the oldest has. */
+export const waitingWords = (count: number, oldestSeconds: number, plural: string): string =>
+  `${counted(count, plural)}, the oldest for ${oldestSeconds < 1 ? "less than a second" : waiting(oldestSeconds)}`;
 
 /** What of the platform needs a look, the worst first; empty while all is well. */
 export function platformNeeds({ services, differentSettings }: Platform): PlatformNeed[] {
@@ -56,7 +54,11 @@ export function platformNeeds({ services, differentSettings }: Platform): Platfo
       : []),
     ...services.flatMap(({ service, outbox }) =>
       outbox && waitsLong(outbox.oldestSeconds)
-        ? need("bad", `Messages of ${service} wait.`, `${waitingWords(outbox.waiting, outbox.oldestSeconds)}.`)
+        ? need(
+            "bad",
+            `Messages of ${service} wait.`,
+            `${waitingWords(outbox.waiting, outbox.oldestSeconds, "messages")}.`,
+          )
         : [],
     ),
     ...services.flatMap(({ deliveries }) =>
@@ -110,11 +112,18 @@ function missing(services: readonly Service[]): PlatformNeed[] {
       byFinding.set(`${name} ${found}`, same);
     }
   }
-  return [...byFinding.values()].map(({ name, found, of }) =>
-    need(
-      "warn",
-      `${checkName(name)}: ${found}.`,
-      `Found by ${of.length === services.length ? "all services" : of.join(", ")}.`,
-    ),
-  );
+  return [...byFinding.values()].map(({ name, found, of }) => {
+    const by = `Found by ${of.length === services.length ? "all services" : of.join(", ")}.`;
+    const remedy = remedies.find(([pattern]) => pattern.test(found));
+    return remedy
+      ? need("warn", `${checkName(name)}: ${found}.`, `${remedy[1]} ${by}`, remedy[2])
+      : need("warn", `${checkName(name)}: ${found}.`, by);
+  });
 }
+
+/** Findings of the services' checks, each with what it risks and ends it, and the page that it is about. */
+const remedies: readonly (readonly [finding: RegExp, says: string, page: PlatformNeed["page"]])[] = [
+  [/^no synchronous standby/, "A failover may lose the last transactions: name a standby of the database.", null],
+  [/^synchronous_commit is/, "A failover may lose the last transactions: set it to on.", null],
+  [/^unsigned releases/, "Devices install what no key has signed: set RELEASE_MANIFEST_KEYS.", "/releases"],
+];

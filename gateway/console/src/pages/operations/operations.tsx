@@ -1,11 +1,10 @@
-import { Link } from "@tanstack/react-router";
 import { CircleAlert, TriangleAlert } from "lucide-react";
 import { type BodyOf, useGet } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
-import { to } from "../../parts/links.ts";
 import { useWhyNot } from "../../parts/me.tsx";
 import { NeedRow, NeedStep, NeedsList } from "../../parts/notice.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
+import plain from "../../parts/plain-table.module.css";
 import { PlainTable } from "../../parts/plain-table.tsx";
 import { FailureState, Loading, NotAllowed } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
@@ -55,6 +54,8 @@ function State({ of: { services }, needs }: { of: Platform; needs: number }) {
   return needs > 0 ? <Status of="needs a look" tone="warn" /> : <Status of="ok" />;
 }
 
+const pageNames = { "/webhooks": "Webhooks", "/releases": "Releases" } as const;
+
 /** What needs a look, the worst first; nothing while all is well. */
 const Needs = ({ of: needs }: { of: readonly PlatformNeed[] }) =>
   needs.length > 0 ? (
@@ -66,7 +67,7 @@ const Needs = ({ of: needs }: { of: readonly PlatformNeed[] }) =>
           </p>
           {page ? (
             <NeedStep address={page} title={title}>
-              Webhooks
+              {pageNames[page]}
             </NeedStep>
           ) : null}
         </NeedRow>
@@ -79,31 +80,19 @@ function Services({ of: { services, version: usual } }: { of: Platform }) {
   const shared = sharedChecks(services);
   return (
     <Section title="Services">
-      <PlainTable
-        columns={["Service", "State", "Dependencies", "To be published", "Deliveries", "Dead letters", "Jobs"]}
-      >
-        {services.map(({ service, status: state, version, checks, outbox, deliveries, deadLetters, openJobs }) => (
-          <tr key={service}>
+      <PlainTable columns={["Service", "State", "Waiting", "Dead letters", "Jobs"]}>
+        {services.map((each) => (
+          <tr key={each.service}>
             <th scope="row">
-              {service}
-              {version === null || version === usual ? null : <span className="soft"> {version}</span>}
+              {each.service}
+              {each.version === null || each.version === usual ? null : <span className="soft"> {each.version}</span>}
             </th>
             <td>
-              <Status of={state} />
+              <ServiceState of={each} shared={shared} />
             </td>
-            <td>
-              <Dependencies of={checks} shared={shared} />
-            </td>
-            <td>{outbox ? <Waiting count={outbox.waiting} oldestSeconds={outbox.oldestSeconds} /> : unknown}</td>
-            <td>
-              {deliveries ? (
-                <Link {...to("/webhooks", {})}>
-                  <Waiting count={deliveries.due} oldestSeconds={deliveries.oldestDueSeconds} />
-                </Link>
-              ) : null}
-            </td>
-            <td>{deadLetters === null ? unknown : <Count of={deadLetters} tone="bad" />}</td>
-            <td>{openJobs === null ? unknown : <Count of={openJobs} />}</td>
+            <Waiting of={each} />
+            <Count of={each.deadLetters} tone="bad" />
+            <Count of={each.openJobs} />
           </tr>
         ))}
       </PlainTable>
@@ -111,36 +100,42 @@ function Services({ of: { services, version: usual } }: { of: Platform }) {
   );
 }
 
-const unknown = <span className="soft">unknown</span>;
+type Service = Platform["services"][number];
 
-/** How many wait, marked once the oldest has waited long. */
-const Waiting = ({ count, oldestSeconds }: { count: number; oldestSeconds: number }) => (
-  <span className={count === 0 ? "soft" : waitsLong(oldestSeconds) ? "warn" : undefined}>
-    {waitingWords(count, oldestSeconds)}
-  </span>
-);
-
-/** A number that is usually none. */
-const Count = ({ of: count, tone }: { of: number; tone?: "bad" }) => (
-  <span className={`number ${count === 0 ? "soft" : (tone ?? "")}`}>{count.toLocaleString()}</span>
-);
-
-type DependenciesProps = { of: Readonly<Record<string, string>>; shared: readonly string[] };
-
-/** The dependencies of a service that miss something: those that miss it everywhere are said above the table. */
-function Dependencies({ of: checks, shared }: DependenciesProps) {
-  if (Object.keys(checks).length === 0) return unknown;
+/** How a service is: one that serves and misses what others have needs a look. */
+function ServiceState({ of: { status: state, checks }, shared }: { of: Service; shared: readonly string[] }) {
   const own = Object.entries(checks).filter(([name, found]) => !isFine(found) && !shared.includes(name));
-  const usual = shared.length > 0 ? `all but ${shared.map(checkName).join(", ")}` : own.length === 0 ? "all ok" : null;
+  if (state !== "ok" || own.length === 0) return <Status of={state} />;
   return (
-    <>
-      {usual ? <span className="soft">{usual}</span> : null}
-      {own.map(([name, found]) => (
-        <span key={name} data-tip={found}>
-          {" "}
-          <Status of={checkName(name)} tone="warn" />
-        </span>
-      ))}
-    </>
+    <span data-tone="warn" data-tip={own.map(([name, found]) => `${checkName(name)}: ${found}`).join("; ")}>
+      <Status of="needs a look" tone="warn" />
+    </span>
   );
 }
+
+const unknown = <span className="soft">unknown</span>;
+
+/** What a service has still to send, marked once the oldest has waited long. */
+function Waiting({ of: { outbox, deliveries } }: { of: Service }) {
+  const parts = [
+    ...(outbox ? [{ count: outbox.waiting, seconds: outbox.oldestSeconds, what: "messages" }] : []),
+    ...(deliveries ? [{ count: deliveries.due, seconds: deliveries.oldestDueSeconds, what: "deliveries" }] : []),
+  ].filter(({ count }) => count > 0);
+  return (
+    <td data-none={(outbox !== null && parts.length === 0) || undefined}>
+      {parts.map(({ count, seconds, what }) => (
+        <span key={what} className={waitsLong(seconds) ? "warn" : undefined}>
+          {waitingWords(count, seconds, what)}{" "}
+        </span>
+      ))}
+      {parts.length > 0 ? null : outbox ? <span className="soft">nothing</span> : unknown}
+    </td>
+  );
+}
+
+/** A number that is usually none. */
+const Count = ({ of: count, tone }: { of: number | null; tone?: "bad" }) => (
+  <td className={plain.end} data-none={count === 0 || undefined}>
+    {count === null ? unknown : <span className={count === 0 ? "soft" : (tone ?? "")}>{count.toLocaleString()}</span>}
+  </td>
+);
