@@ -59,7 +59,7 @@ function Searches({ chosen, choose, errors }: SearchesProps) {
   return (
     <Field
       label="What it looks for"
-      hint="For another search, set the filters of the audit page and choose Alert there."
+      hint="For another search, set the filters of the audit page and choose “Alert on these” there."
       errors={errors}
     >
       <select value={chosen} onChange={({ target }) => choose(target.value)}>
@@ -97,7 +97,7 @@ export const newAlert: Operation<Chosen> = {
 /** Makes an alert of the filters on screen. */
 export const newAlertOfFilters: Operation<Watched> = {
   id: "alert.make-of-filters",
-  verb: "Alert",
+  verb: "Alert on these",
   icon: Siren,
   shown: "button",
   ...making,

@@ -5,6 +5,7 @@ import type { FiltersOf } from "../api/queries.ts";
 import { accessToken } from "../api/session.ts";
 import { failureSentence } from "../rules/failure-sentence.ts";
 import { stringifySearch } from "../rules/search-params.ts";
+import { ButtonLabel } from "./button-label.tsx";
 import type { Shown } from "./list-page.tsx";
 import { useWhyNot } from "./me.tsx";
 
@@ -62,13 +63,15 @@ export function ExportButton({ filters, shown: { columns, total } }: ExportButto
         onClick={() => void run()}
       >
         <Download size={16} aria-hidden />
-        <span>
-          {state === "running"
-            ? "Exporting …"
-            : total !== null && total > rowsMax
-              ? `Export the newest ${rowsMax.toLocaleString()} as CSV`
-              : "Export CSV"}
-        </span>
+        <ButtonLabel
+          of={
+            state === "running"
+              ? "Exporting …"
+              : total !== null && total > rowsMax
+                ? `Export the newest ${rowsMax.toLocaleString()} as CSV`
+                : "Export CSV"
+          }
+        />
       </button>
     </>
   );

@@ -15,6 +15,8 @@ type ListHeadProps = {
   title: string;
   total: number | null;
   isEstimate?: boolean;
+  /** How many there are at least, while more is not known. */
+  least: number;
   /** What the rows are, after their number. */
   noun: string;
   /** Of the API, for the copied curl. */
@@ -30,7 +32,7 @@ type ListHeadProps = {
 
 /** Title, number of rows, and what can be done with a list as a whole; on a phone most of that is in the menu. */
 export function ListHead(props: ListHeadProps) {
-  const { title, total, isEstimate = false, noun, asOf, onRefresh, children } = props;
+  const { title, asOf, onRefresh, children } = props;
   const isNarrow = useIsNarrow();
   const short = useShortTime();
   const answered = asOf === 0 ? null : `As of ${short(new Date(asOf))}`;
@@ -48,7 +50,7 @@ export function ListHead(props: ListHeadProps) {
         title={title}
         sub={
           <span className="number">
-            {countText(total, noun, isEstimate)}
+            {countText(props)}
             {isNarrow && answered ? <span className="visually-hidden">. {answered}</span> : null}
           </span>
         }
@@ -84,6 +86,7 @@ function Tools({ path, answered, onRefresh, onColumns, onViews, copy }: ToolsPro
       </button>
       {onViews ? (
         <button type="button" data-weight="quiet" aria-haspopup="dialog" onClick={onViews}>
+          <Bookmark size={14} aria-hidden />
           Views
         </button>
       ) : null}
@@ -107,9 +110,13 @@ function Tools({ path, answered, onRefresh, onColumns, onViews, copy }: ToolsPro
   );
 }
 
-/** How many rows there are; a space while they are counted, so that the line keeps its height. */
-const countText = (total: number | null, noun: string, isEstimate: boolean) =>
-  total === null ? "\u00a0" : `${isEstimate ? "about " : ""}${counted(total, noun)}`;
+/** How many rows there are, or at least; a space before any is read, so that the line keeps its height. */
+const countText = ({ total, least, noun, isEstimate = false }: ListHeadProps) =>
+  total === null
+    ? least === 0
+      ? "\u00a0"
+      : `more than ${counted(least, noun)}`
+    : `${isEstimate ? "about " : ""}${counted(total, noun)}`;
 
 function ShownText({ text, onDone }: { text: string; onDone(): void }) {
   const field = useRef<HTMLInputElement>(null);

@@ -61,6 +61,8 @@ type ListPageProps<P extends ListPath> = {
   groupOf?(row: ItemOf<P>, sort: string | undefined): string | null;
   /** The heading whose rows say nothing yet: they come last, and are shown on request. */
   quietGroup?: string;
+  /** What a row says, where of rows that say the same after one another the first is enough; null for any other. */
+  runOf?(row: ItemOf<P>): string | null;
   /** The rows that need a look: they come first, however many others the list has. */
   lead?: Lead<P> | undefined;
   /** What the rows are, after their number; without it, the title. */
@@ -147,6 +149,7 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
           title={title}
           total={count.total}
           isEstimate={count.isEstimate}
+          least={rows.length}
           noun={noun}
           path={path}
           asOf={list.asOf}
@@ -177,6 +180,7 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
           rows={rows}
           keyOf={keyOf}
           {...grouped}
+          runOf={props.runOf}
           {...(bulk ? { selection: selection.inTable } : {})}
           {...order}
           sizing={{ widths: choice.widths, change: (widths) => chooseColumns({ ...choice, widths }) }}

@@ -55,13 +55,13 @@ export const Line = memo(({ id, index, line, row, columns, isChosen, toggle, mea
   </tr>
 ));
 
-type FoldedTitleProps = { title: string; count: number; isOpen: boolean; open(isOpen: boolean): void };
+type FoldedTitleProps = { title: string; count: number; isOpen: boolean; onTurn(): void };
 
 /** The heading of rows that are shown on request, with their number. */
-export function FoldedTitle({ title, count, isOpen, open }: FoldedTitleProps) {
+export function FoldedTitle({ title, count, isOpen, onTurn }: FoldedTitleProps) {
   const Chevron = isOpen ? ChevronDown : ChevronRight;
   return (
-    <button type="button" className={styles.fold} aria-expanded={isOpen} onClick={() => open(!isOpen)}>
+    <button type="button" className={styles.fold} aria-expanded={isOpen} onClick={onTurn}>
       <Chevron size={15} aria-hidden /> {title} <span className="soft number">{count.toLocaleString()}</span>
     </button>
   );
@@ -69,17 +69,19 @@ export function FoldedTitle({ title, count, isOpen, open }: FoldedTitleProps) {
 
 type HeadingProps = {
   line: number;
-  title: ReactNode;
   columns: number;
   /** Takes its height. */
   measure(row: HTMLElement | null): void;
+  /** Whether they repeat the row above. */
+  isRun?: true | undefined;
+  children: ReactNode;
 };
 
 /** What the rows below have in common. */
-export const Heading = ({ line, title, columns, measure }: HeadingProps) => (
-  <tr ref={measure} data-line={line} className={styles.group}>
+export const Heading = ({ line, columns, measure, isRun, children }: HeadingProps) => (
+  <tr ref={measure} data-line={line} data-run={isRun} className={styles.group}>
     <th scope="rowgroup" colSpan={columns}>
-      {title}
+      {children}
     </th>
   </tr>
 );

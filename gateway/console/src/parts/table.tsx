@@ -1,7 +1,7 @@
 import { type KeyboardEvent, type RefObject, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { leastWidth } from "../rules/column-choice.ts";
 import { toggled } from "../rules/selection.ts";
-import { linesOf, type TableLine } from "../rules/table-lines.ts";
+import { type Grouping, linesOf, type TableLine } from "../rules/table-lines.ts";
 import { type Column, haveOwnHeights, type Order, type Sizing, styleOf } from "./column.ts";
 import { useShortcut } from "./shortcuts.ts";
 import styles from "./table.module.css";
@@ -9,16 +9,12 @@ import { TableHead } from "./table-head.tsx";
 import { FoldedTitle, Heading, Line, Space } from "./table-line.tsx";
 import { useVirtualRows } from "./use-virtual-rows.ts";
 
-type TableProps<Row> = {
+type TableProps<Row> = Grouping<Row> & {
   /** Name of the rows, for screen readers. */
   label: string;
   columns: readonly Column<Row>[];
   rows: readonly Row[];
   keyOf(row: Row): string;
-  /** The heading under which a row stands with its neighbours; null for none. */
-  groupOf?(row: Row): string | null;
-  /** The heading whose rows come last, and are shown on request. */
-  quietGroup?: string | undefined;
   /** Of all rows there are; null when that is not known. */
   total: number | null;
   hasMore: boolean;
@@ -56,7 +52,7 @@ export function Table<Row>(props: TableProps<Row>) {
     sizing,
   } = props;
   const scroller = useRef<HTMLElement>(null);
-  const { lines, fold } = useLines(props);
+  const { lines, opened, turn } = useLines(props);
   const { virtual, isCard } = useVirtualRows(lines, scroller);
   const items = virtual.getVirtualItems();
   const last = items.at(-1)?.index ?? 0;
@@ -87,11 +83,13 @@ export function Table<Row>(props: TableProps<Row>) {
         <tbody>
           {above > 0 ? <Space height={above} columns={width} /> : null}
           {items.map(({ index: line }) => {
-            const { heading, folded, at, key: lineKey } = lines[line] as TableLine;
+            const { heading, folded, at, key: lineKey, isRun } = lines[line] as TableLine;
             if (heading !== null) {
-              const title = folded === null ? heading : <FoldedTitle title={heading} count={folded} {...fold} />;
+              const fold = { isOpen: opened.has(lineKey), onTurn: () => turn(lineKey) };
               return (
-                <Heading key={lineKey} line={line} title={title} columns={width} measure={virtual.measureElement} />
+                <Heading key={lineKey} line={line} columns={width} measure={virtual.measureElement} isRun={isRun}>
+                  {folded === null ? heading : <FoldedTitle title={heading} count={folded} {...fold} />}
+                </Heading>
               );
             }
             const row = rows[at] as Row;
@@ -113,7 +111,7 @@ export function Table<Row>(props: TableProps<Row>) {
         </tbody>
       </table>
       <p role="status" className={isLoadingMore ? styles.more : "visually-hidden"}>
-        {isLoadingMore ? "Loading more …" : hasMore ? "" : `All ${rows.length} are shown`}
+        {isLoadingMore ? "Loading more …" : hasMore ? "" : `All ${rows.length} are loaded`}
       </p>
     </section>
   );
@@ -144,14 +142,15 @@ function useToggle<Row>(rows: readonly Row[], keyOf: (row: Row) => string, selec
   return useCallback((key: string, isRange = false) => latest.current(key, isRange), []);
 }
 
-/** The lines of the rows, and whether those of the quiet group are shown. */
-function useLines<Row>({ rows, keyOf, groupOf, quietGroup }: TableProps<Row>) {
-  const [isOpen, open] = useState(false);
+/** The lines of the rows, those that were opened, and what opens or closes one. */
+function useLines<Row>({ rows, keyOf, groupOf, quietGroup, runOf }: TableProps<Row>) {
+  const [opened, open] = useState<ReadonlySet<string>>(new Set());
   const lines = useMemo(
-    () => linesOf(rows, keyOf, groupOf, quietGroup ? { group: quietGroup, isOpen } : undefined),
-    [rows, keyOf, groupOf, quietGroup, isOpen],
+    () => linesOf(rows, keyOf, { groupOf, quietGroup, runOf }, opened),
+    [rows, keyOf, groupOf, quietGroup, runOf, opened],
   );
-  return { lines, fold: { isOpen, open } };
+  const turn = (key: string) => open(toggled({ keys: [key], chosen: opened, key, from: null }));
+  return { lines, opened, turn };
 }
 
 /** Moves the focus from row to row by j and k, and by the arrow keys, which the handler returned here takes. */

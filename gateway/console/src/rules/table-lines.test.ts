@@ -1,15 +1,13 @@
 import { expect, it } from "@jest/globals";
-import { linesOf } from "./table-lines.ts";
+import { type Grouping, linesOf } from "./table-lines.ts";
 
 type Row = { id: string; group: string | null };
 const row = (id: string, group: string | null): Row => ({ id, group });
-const shown = (rows: readonly Row[], quiet?: { group: string; isOpen: boolean }) =>
-  linesOf(
-    rows,
-    ({ id }) => id,
-    ({ group }) => group,
-    quiet,
-  ).map(({ key, heading, folded }) => `${heading ?? key}${folded === null ? "" : ` (${folded})`}`);
+const groupOf = ({ group }: Row) => group;
+const shown = (rows: readonly Row[], grouping: Grouping<Row> = {}, opened: readonly string[] = []) =>
+  linesOf(rows, ({ id }) => id, { groupOf, ...grouping }, new Set(opened)).map(
+    ({ key, heading, folded }) => `${heading ?? key}${folded === null ? "" : ` (${folded})`}`,
+  );
 
 const rows = [row("a", "Waves"), row("b", "Unused"), row("c", "Waves"), row("d", "Unused"), row("e", null)];
 
@@ -18,10 +16,32 @@ it("rows stand in their order, below a heading wherever their group is another o
 });
 
 it("rows of the quiet group come last, as one heading with their number until they are requested", () => {
-  expect(shown(rows, { group: "Unused", isOpen: false })).toEqual(["Waves", "a", "c", "e", "Unused (2)"]);
-  expect(shown(rows, { group: "Unused", isOpen: true })).toEqual(["Waves", "a", "c", "e", "Unused (2)", "b", "d"]);
+  const quiet = { quietGroup: "Unused" };
+  expect(shown(rows, quiet)).toEqual(["Waves", "a", "c", "e", "Unused (2)"]);
+  expect(shown(rows, quiet, ["quiet"])).toEqual(["Waves", "a", "c", "e", "Unused (2)", "b", "d"]);
 });
 
 it("rows of the quiet group are shown where there are no others", () => {
-  expect(shown([row("b", "Unused")], { group: "Unused", isOpen: false })).toEqual(["Unused", "b"]);
+  expect(shown([row("b", "Unused")], { quietGroup: "Unused" })).toEqual(["Unused", "b"]);
+});
+
+it("rows that repeat the one before are a line of their number until they are requested", () => {
+  const same = ["a", "b", "c", "d"].map((id) => row(id, "Today"));
+  const grouping = { runOf: ({ id }: Row) => (id === "other" ? null : "changed") };
+  expect(shown([...same, row("other", "Today")], grouping)).toEqual(["Today", "a", "More like it (3)", "other"]);
+  expect(shown(same, grouping, ["after a"])).toEqual(["Today", "a", "More like it (3)", "b", "c", "d"]);
+  // Of another day, and as few as the line is long.
+  expect(shown([...same.slice(0, 3), row("e", "Before")], grouping)).toEqual(["Today", "a", "b", "c", "Before", "e"]);
+});
+
+it("a line hides 24 rows at most, so that a page of rows fills the screen", () => {
+  const same = Array.from({ length: 60 }, (_, at) => row(String(at), null));
+  expect(shown(same, { runOf: () => "changed" })).toEqual([
+    "0",
+    "More like it (24)",
+    "25",
+    "More like it (24)",
+    "50",
+    "More like it (9)",
+  ]);
 });

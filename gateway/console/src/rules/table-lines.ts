@@ -2,23 +2,44 @@
  * What stands below one another: a row by its index, or a heading above the row of that index; `folded` is how many
  * rows a heading shows and hides, null where they are always shown.
  */
-export type TableLine = { key: string; heading: string | null; at: number; folded: number | null };
+export type TableLine = { key: string; heading: string | null; at: number; folded: number | null; isRun?: true };
 
-type Grouped = { key: string; group: string | null; at: number };
+type Grouped = { key: string; group: string | null; run: string | null; at: number };
 
-/** The lines of rows: those of the quiet group last, by its heading alone unless it is open or the only one. */
+/** How rows are put together, and which of them are shown on request. */
+export type Grouping<Row> = {
+  /** The heading under which a row stands with its neighbours; null for none. */
+  groupOf?: ((row: Row) => string | null) | undefined;
+  /** The heading whose rows come last, and are shown on request. */
+  quietGroup?: string | undefined;
+  /** What a row says, where of rows that say the same after one another the first is enough; null for any other. */
+  runOf?: ((row: Row) => string | null) | undefined;
+};
+
+/** Key of the line that shows and hides the rows of the quiet group. */
+const quietKey = "quiet";
+
+/** Rows that are worth a line in place of them, and most behind one line: a list of them alone has an end, too. */
+const [leastFolded, mostFolded] = [3, 24];
+
+/**
+ * The lines of rows: those of the quiet group last, by its heading alone unless that is `opened` or the only one, and
+ * rows that repeat the one before behind a line of their number.
+ */
 export function linesOf<Row>(
   rows: readonly Row[],
   keyOf: (row: Row) => string,
-  groupOf: ((row: Row) => string | null) | undefined,
-  quiet: { group: string; isOpen: boolean } | undefined,
+  { groupOf, quietGroup, runOf }: Grouping<Row>,
+  opened: ReadonlySet<string>,
 ): TableLine[] {
-  const all = rows.map((row, at): Grouped => ({ key: keyOf(row), group: groupOf?.(row) ?? null, at }));
-  const others = all.filter(({ group }) => group !== quiet?.group);
-  const [first, ...more] = all.filter(({ group }) => group === quiet?.group);
-  if (!quiet || !first || others.length === 0) return withHeadings(all);
-  const heading = { ...headingOf(first), folded: more.length + 1 };
-  return [...withHeadings(others), heading, ...(quiet.isOpen ? [first, ...more].map(lineOf) : [])];
+  const all = rows.map(
+    (row, at): Grouped => ({ key: keyOf(row), group: groupOf?.(row) ?? null, run: runOf?.(row) ?? null, at }),
+  );
+  const others = all.filter(({ group }) => group !== quietGroup);
+  const [first, ...more] = all.filter(({ group }) => group === quietGroup);
+  if (!quietGroup || !first || others.length === 0) return withHeadings(all, opened);
+  const heading = { ...headingOf(first), key: quietKey, folded: more.length + 1 };
+  return [...withHeadings(others, opened), heading, ...(opened.has(quietKey) ? [first, ...more].map(lineOf) : [])];
 }
 
 const lineOf = ({ key, at }: Grouped): TableLine => ({ key, heading: null, at, folded: null });
@@ -29,11 +50,31 @@ const headingOf = ({ key, group, at }: Grouped): TableLine => ({
   folded: null,
 });
 
-function withHeadings(rows: readonly Grouped[]): TableLine[] {
+function withHeadings(rows: readonly Grouped[], opened: ReadonlySet<string>): TableLine[] {
   let shown: string | null = null;
-  return rows.flatMap((row) => {
-    const isNew = row.group !== null && row.group !== shown;
-    shown = row.group;
-    return isNew ? [headingOf(row), lineOf(row)] : [lineOf(row)];
+  return runsOf(rows).flatMap(([first, ...more]) => {
+    const isNew = first.group !== null && first.group !== shown;
+    shown = first.group;
+    return [...(isNew ? [headingOf(first)] : []), lineOf(first), ...repeated(first, more, opened)];
   });
+}
+
+/** Rows of one group that say the same after one another, together; any other is alone. */
+function runsOf(rows: readonly Grouped[]): [Grouped, ...Grouped[]][] {
+  const runs: [Grouped, ...Grouped[]][] = [];
+  for (const row of rows) {
+    const last = runs.at(-1);
+    const isSame = row.run !== null && last?.[0].run === row.run && last[0].group === row.group;
+    if (last && isSame && last.length <= mostFolded) last.push(row);
+    else runs.push([row]);
+  }
+  return runs;
+}
+
+/** The rows after the first of a run: behind a line of their number, unless they are as short as that. */
+function repeated(first: Grouped, more: readonly Grouped[], opened: ReadonlySet<string>): TableLine[] {
+  if (more.length < leastFolded) return more.map(lineOf);
+  const key = `after ${first.key}`;
+  const line = { key, heading: "More like it", at: first.at, folded: more.length, isRun: true } as const;
+  return [line, ...(opened.has(key) ? more.map(lineOf) : [])];
 }

@@ -14,7 +14,7 @@ inChromium("alerts and event types in the console", (visit) => {
         (await admin.api.call("GET", "/audit-logs/alerts")).body.data as Record<string, unknown>[];
       const dialog = page.getByRole("dialog");
       await visitor.signIn(admin, "/audit?action=site.create", admin.recoveryCodes[0]);
-      await page.getByRole("button", { name: "Alert …" }).click();
+      await page.getByRole("button", { name: "Alert on these …" }).click();
       await dialog.getByText("It looks for the filters on screen, without their times: action site.create.").waitFor();
       await dialog.getByLabel("Name", { exact: true }).fill("New sites");
       await visitor.expectAccessibleAtBothWidths();

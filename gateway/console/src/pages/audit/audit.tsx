@@ -102,6 +102,7 @@ export function Audit() {
         )
       }
       groupOf={ofDay}
+      {...(isNarrowed ? {} : { runOf: ofMachines })}
       actions={(shown) => (
         <>
           <AlertButton orgId={orgId} filters={pickFilters({ ...defaults, ...filters }, ["q", ...commonFilters])} />
@@ -113,6 +114,9 @@ export function Audit() {
     />
   );
 }
+
+/** What Muster and devices do by themselves: one of many alike is enough. People's rows stand alone. */
+const ofMachines = (row: AuditRow) => (isByUser(row) ? null : [row.action, row.result, rowInShort(row)].join(" "));
 
 /** Makes an alert of the filters on screen. */
 function AlertButton({ orgId, filters }: { orgId: string | undefined; filters: Filters }) {
@@ -178,9 +182,12 @@ function columns({
       as: "note",
       cell: (row) => (
         <>
-          <span className={styles.what}>
-            <Resource of={row} orgId={orgId} />
-          </span>
+          {/* What somebody did to themselves, or a device to itself, the actor says. */}
+          {row.resource.id === row.user.id ? null : (
+            <span className={styles.what}>
+              <Resource of={row} orgId={orgId} />
+            </span>
+          )}
           {inShort(row)}
         </>
       ),
