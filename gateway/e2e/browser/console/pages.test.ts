@@ -283,7 +283,7 @@ inChromium("the console's pages", (visit) => {
       const card = (title: string | RegExp) =>
         page.locator("section", { has: page.getByRole("heading", { name: title, level: 2 }) });
       const history = card("History of Lisbon");
-      const around = card("What Test org-admin did around it");
+      const around = card("What else Test org-admin did then");
       await visitor.signIn(admin, `/audit/${rowId}`, admin.recoveryCodes[0]);
       await history.locator("[aria-current]", { hasText: "Site changed by Test org-admin" }).waitFor();
       await around.locator("[aria-current]", { hasText: "this entry" }).waitFor();

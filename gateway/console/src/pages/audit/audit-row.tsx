@@ -1,6 +1,6 @@
 import { Link2, Terminal } from "lucide-react";
 import { type BodyOf, useGet } from "../../api/queries.ts";
-import { Facts, Json, Part, Section } from "../../parts/facts.tsx";
+import { Controls, Facts, Json, Part, Section } from "../../parts/facts.tsx";
 import { Fold } from "../../parts/fold.tsx";
 import { CopyButton } from "../../parts/list-head.tsx";
 import { LongCode } from "../../parts/long-text.tsx";
@@ -20,7 +20,7 @@ import { changesOf } from "../../rules/changes.ts";
 import { curlOf } from "../../rules/curl.ts";
 import { isDeleting, namedTypes, recordedFacts, rowSentence } from "../../rules/row-sentence.ts";
 import { ActorAround, RecordHistory } from "./row-around.tsx";
-import { Verification } from "./verification.tsx";
+import { NotVerified, Verification } from "./verification.tsx";
 import { WhoAndWhere } from "./who-and-where.tsx";
 
 type Entry = BodyOf<"/api/v1/audit-logs/logs/{id}">;
@@ -47,6 +47,7 @@ export function AuditRow() {
         sub={<Said of={data} />}
         actions={<Neighbours id={id} words={["Newer entry", "Older entry"]} />}
       />
+      {data.orgId ? <NotVerified orgId={data.orgId} seq={data.seq} /> : null}
       <Sides
         main={
           <>
@@ -97,8 +98,11 @@ function Sheet({ of: data }: { of: Entry }) {
       <Part>
         <WhoAndWhere of={data} />
       </Part>
-      <Fold title="Details as JSON" action={<Copies of={data} />}>
+      <Fold title="Details as JSON, link and curl">
         <Json value={data.details} label="Details of the row" />
+        <Controls>
+          <Copies of={data} />
+        </Controls>
       </Fold>
     </Section>
   );

@@ -22,8 +22,10 @@ const hourMs = 3_600_000;
 const freshMs = 60_000;
 const path = "/api/v1/audit-logs/logs";
 
-/** The entries of a filter next to this one in time: at most `spanMs` from it, where that is given. */
-function useAround(row: Entry, by: { resourceId: string } | { actorId: string }, spanMs: number | null) {
+type By = { resourceId: string } | { actorId: string };
+
+/** The entries of a filter next to this one in time: at most `spanMs` from it, and those that `isMeant`. */
+function useAround(row: Entry, by: By, spanMs: number | null, isMeant: (other: Entry) => boolean = () => true) {
   const instant = (offsetMs: number) => new Date(Date.parse(row.timestamp) + offsetMs).toISOString();
   const of = { ...by, ...foldedBeside(row), ...(row.orgId ? { orgId: row.orgId } : {}), skipCount: "true" };
   const [from, until] = spanMs === null ? [{}, {}] : [{ from: instant(-spanMs) }, { to: instant(spanMs) }];
@@ -31,7 +33,8 @@ function useAround(row: Entry, by: { resourceId: string } | { actorId: string },
   const older = useGet(path, query({ ...from, to: row.timestamp }, readMost), { freshMs });
   const newer = useGet(path, query({ ...until, from: row.timestamp }, readMost), { freshMs });
   const isMore = Boolean(newer.data?.pagination.nextCursor);
-  const read = { older: older.data?.data ?? [], newer: newer.data?.data ?? [], isMore };
+  const meant = (rows: readonly Entry[] = []) => rows.filter(isMeant);
+  const read = { older: meant(older.data?.data), newer: meant(newer.data?.data), isMore };
   return {
     ...around<Entry>(row, read, { most, textOf: rowText }),
     /** How far back was searched, where the time for it was up before. */
@@ -48,7 +51,7 @@ type AroundCardProps = {
   of: Entry;
   found: Found;
   /** Filters of the audit trail that find all of them. */
-  all: { resourceId: string } | { actorId: string };
+  all: By;
   says: "who" | "what";
   timeOf(row: Entry): ListedEvent["time"];
   /** Instead of a list of the entry alone. */
@@ -120,11 +123,14 @@ function ByActor({ of: entry }: { of: Entry }) {
   const by = { actorId: entry.user.id };
   const { user, actorType } = entry;
   const who = user.name || user.email ? actorWords(entry) : `this ${words(actorType)}`;
+  const { id } = entry.resource;
+  // What was done to the same record is its history, which stands beside.
+  const isElsewhere = ({ resource }: Entry) => id === null || !isRecordId(id) || resource.id !== id;
   return (
     <AroundCard
-      title={`What ${who} did around it`}
+      title={`What else ${who} did then`}
       of={entry}
-      found={useAround(entry, by, hourMs)}
+      found={useAround(entry, by, hourMs, isElsewhere)}
       all={by}
       says="what"
       timeOf={(row) => (
