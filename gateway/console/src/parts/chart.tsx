@@ -21,6 +21,8 @@ type ChartProps = Omit<PlotShape, "kind"> & {
   sum?: string;
   /** One moment that is pointed out. */
   mark?: Mark | undefined;
+  /** Its series are named above it, in their colours. */
+  isNamed?: true;
 };
 
 /**
@@ -28,7 +30,7 @@ type ChartProps = Omit<PlotShape, "kind"> & {
  * and a table for all; arrow keys move from value to value. A large one takes the height that is left, from 15rem on, a
  * fitting one from 8rem on.
  */
-export function Chart({ label, points, kind = "bars", sum, mark, ...shape }: ChartProps) {
+export function Chart({ label, points, kind = "bars", sum, mark, isNamed, ...shape }: ChartProps) {
   const { series, size } = shape;
   const short = useShortTime();
   const minuteOf = (at: Date) => short(at, "toMinute");
@@ -51,7 +53,7 @@ export function Chart({ label, points, kind = "bars", sum, mark, ...shape }: Cha
         />
       </Suspense>
       {size === "small" ? <Ends of={shape} points={points} /> : null}
-      <figcaption className={series.length > 1 ? styles.legend : "visually-hidden"}>
+      <figcaption className={series.length > 1 && !isNamed ? styles.legend : "visually-hidden"}>
         {kind === "bars" ? (
           <BarLegend of={series} />
         ) : sum ? (

@@ -2,7 +2,6 @@ import { Link } from "@tanstack/react-router";
 import { CircleAlert, type LucideIcon, TriangleAlert } from "lucide-react";
 import type { ReactNode } from "react";
 import type { Tone } from "../rules/tone.ts";
-import { linkTo } from "./links.ts";
 import styles from "./notice.module.css";
 
 type NoticeProps = { tone: "bad" | "warn"; title: ReactNode; children: ReactNode; action?: ReactNode };
@@ -38,11 +37,15 @@ export const NeedRow = ({ tone, icon: Icon, children }: NeedRowProps) => (
   </li>
 );
 
-type NeedStepProps = { address: string; title: string; children: ReactNode };
+type NeedStepProps = {
+  link: { to: string; search: Readonly<Record<string, string | undefined>> };
+  title: string;
+  children: ReactNode;
+};
 
 /** Where to go for a row; `title` is the row's, for screen readers. On a phone the whole row leads there. */
-export const NeedStep = ({ address, title, children }: NeedStepProps) => (
-  <Link {...linkTo(address)} className={styles.step}>
+export const NeedStep = ({ link, title, children }: NeedStepProps) => (
+  <Link {...link} className={styles.step}>
     {children}
     <span className="visually-hidden"> {title}</span>
   </Link>

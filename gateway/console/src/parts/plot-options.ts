@@ -3,7 +3,7 @@ import { cutTo } from "../rules/bar-cap.ts";
 import { levelRange } from "../rules/level-range.ts";
 import { type Point, stacked } from "../rules/stacked.ts";
 import type { Tone } from "../rules/tone.ts";
-import { numberHeight } from "./plot-signs.ts";
+import { barWidth, numberHeight } from "./plot-signs.ts";
 
 export type Series = { name: string; tone: Tone };
 /** Milliseconds since 1970 between which a chart is drawn, whatever it has of them. */
@@ -120,7 +120,7 @@ function axesOf({ size, unit }: PlotShape, { zone, colours: { text, line }, isBa
 /** The sum of all is drawn first, the others over it. */
 function seriesOf({ series, kind, stepMs, isSmooth }: PlotShape, { colours: { text, tones } }: Look): uPlot.Series[] {
   const tintOf = ({ tone }: Series) => tones[tone] ?? { full: text, soft: text };
-  const bars = uPlot.paths.bars?.({ size: [0.8, 40], radius: 0.15 });
+  const bars = uPlot.paths.bars?.({ size: [barWidth.share, barWidth.mostPx], radius: 0.15 });
   if (kind === "bars" && bars) {
     return [...series].reverse().map((each) => {
       const { full } = tintOf(each);

@@ -23,23 +23,29 @@ export function drawHigh({ ctx, bbox, valToPos }: uPlot, { line, text }: { line:
   ctx.restore();
 }
 
+/** How wide a bar is: its share of the room that it has, and pixels at most. */
+export const barWidth = { share: 0.6, mostPx: 24 } as const;
+
+const textFont = () => `${11 * devicePixelRatio}px "Inter Variable", system-ui, sans-serif`;
+
 /** How far up a bar its break is, how far that slants, and how thick its two strokes are apart, in pixels. */
 const [share, slant, distance] = [0.78, 5, 5];
 
 /** What a broken bar's number needs above it, in pixels. */
 export const numberHeight = 20;
 
-/** Two slanted strokes through each bar that is higher than the axis, and above it how high it is. */
+/** Two slanted strokes through each bar that is higher than the axis, and above it how many it stands for. */
 export function drawBreaks({ ctx, valToPos, data: [x] }: uPlot, of: BreaksOf): void {
-  const { points, cap, colour, text } = of;
+  const { points, cap, surface, text } = of;
   const [first = 0, second = 1] = x;
-  const half = Math.min(20 * devicePixelRatio, 0.42 * (valToPos(second, "x", true) - valToPos(first, "x", true)));
+  const room = valToPos(second, "x", true) - valToPos(first, "x", true);
+  const half = Math.min(barWidth.mostPx * devicePixelRatio, barWidth.share * room) / 2;
   const top = valToPos(cap * share, "y", true);
   ctx.save();
-  ctx.strokeStyle = colour;
+  ctx.strokeStyle = surface;
   ctx.lineWidth = 2 * devicePixelRatio;
   ctx.fillStyle = text;
-  ctx.font = `600 ${11 * devicePixelRatio}px "Inter Variable", system-ui, sans-serif`;
+  ctx.font = textFont();
   ctx.textAlign = "center";
   ctx.textBaseline = "bottom";
   points.forEach(({ values }, at) => {
@@ -53,8 +59,9 @@ export function drawBreaks({ ctx, valToPos, data: [x] }: uPlot, of: BreaksOf): v
       ctx.lineTo(middle + half + 2, top + below - slant * devicePixelRatio);
       ctx.stroke();
     }
+    ctx.fillText(sum.toLocaleString("en"), middle, valToPos(cap, "y", true) - 3 * devicePixelRatio);
   });
   ctx.restore();
 }
 
-type BreaksOf = { points: readonly Point[]; cap: number; colour: string; text: string };
+type BreaksOf = { points: readonly Point[]; cap: number; surface: string; text: string };

@@ -44,7 +44,7 @@ export default function Plot({ label, describedBy, points, cap, mark, ...shape }
     const onDraw = (drawn: uPlot) => {
       const { points: of, cap: cut, markIndex } = latest.current;
       if (kind === "percent") drawHigh(drawn, { line: colours.high, text: colours.text });
-      if (cut !== null) drawBreaks(drawn, { points: of, cap: cut, colour: colours.surface, text: colours.text });
+      if (cut !== null) drawBreaks(drawn, { points: of, cap: cut, ...colours });
       setMarkAt((before) => positionOf(drawn, markIndex, before));
     };
     const isBare = size === "small" && phone.matches;

@@ -1,7 +1,9 @@
 import { Link } from "@tanstack/react-router";
+import { CircleAlert, TrendingUp, TriangleAlert } from "lucide-react";
 import { Fragment } from "react";
 import { useGet } from "../../api/queries.ts";
 import { to } from "../../parts/links.ts";
+import { NeedRow, NeedStep, NeedsList } from "../../parts/notice.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
 import { actionTitle } from "../../rules/action-words.ts";
 import { allRows } from "../../rules/machine-actions.ts";
@@ -11,66 +13,88 @@ import { actorName, type DayCounts, type Report, type ReportKind, shownDay } fro
 
 const freshMs = 300_000;
 
-/** What of a day's entries may stand out, what is said after the number, and the filter that finds it. */
+/** What of a day's entries may stand out, how that looks, what is said after the number, and the filter that finds it. */
 const outcomes = {
-  total: { word: "entries", filter: {} },
-  failure: { word: "failed", filter: { result: "failure" } },
-  denied: { word: "denied", filter: { result: "denied" } },
+  total: { tone: "run", icon: TrendingUp, word: "entries", filter: {} },
+  failure: { tone: "bad", icon: CircleAlert, word: "failed", filter: { result: "failure" } },
+  denied: { tone: "warn", icon: TriangleAlert, word: "denied", filter: { result: "denied" } },
 } as const;
 type Outcome = keyof typeof outcomes;
 
 type OutliersProps = { of: Report; days: readonly DayCounts[]; kind: ReportKind; orgId: string | undefined };
 
 /** Which days stand far above the others, and what or who made most of it; nothing where none does. */
-export function Outliers(props: OutliersProps) {
-  // Who failed says more than at what.
-  const byActor = { ...props, kind: props.kind === "categories" ? "user-activity" : props.kind } as const;
+export function Outliers({ days, kind, ...props }: OutliersProps) {
+  const found = (["failure", "denied", "total"] as const).flatMap((outcome) => {
+    const top = outlier(days.map((day) => day[outcome]));
+    const day = top && days[top.at];
+    return top && day ? [{ outcome, day, times: top.times }] : [];
+  });
+  if (found.length === 0) return null;
   return (
-    <>
-      <Outlier outcome="total" {...props} />
-      <Outlier outcome="failure" {...byActor} />
-      <Outlier outcome="denied" {...byActor} />
-    </>
+    <NeedsList label="Days that stand out">
+      {found.map((each) => (
+        <Outlier
+          key={each.outcome}
+          {...props}
+          {...each}
+          otherDays={days.length - 1}
+          // Who failed says more than at what.
+          kind={each.outcome !== "total" && kind === "categories" ? "user-activity" : kind}
+          isOfAll={isOfAll(kind)}
+        />
+      ))}
+    </NeedsList>
   );
 }
 
-/** The day that stands out by an outcome, as sentences; nothing where none does. */
-function Outlier({ outcome, of: report, days, kind, orgId }: OutliersProps & { outcome: Outcome }) {
-  const { word, filter } = outcomes[outcome];
-  const top = outlier(days.map((day) => day[outcome]));
-  const day = top === null ? undefined : days[top.at];
+type OutlierProps = Omit<OutliersProps, "days"> & {
+  outcome: Outcome;
+  day: DayCounts;
+  times: number;
+  otherDays: number;
+  isOfAll: boolean;
+};
+
+/** A day that stands out by an outcome, as sentences. */
+function Outlier({ outcome, day, times, otherDays, of: report, kind, isOfAll, orgId }: OutlierProps) {
+  const { tone, icon, word, filter } = outcomes[outcome];
   const [{ to: until }] = useFilters();
-  const time = timeOf(day?.day ?? "", { from: report.from, until });
+  const time = timeOf(day.day, { from: report.from, until });
   const query = { ...time, ...(orgId ? { orgId } : {}) };
-  const read = useGet(
-    `/api/v1/audit-logs/reports/${kind}`,
-    { params: { query } },
-    { enabled: day !== undefined, freshMs },
-  );
-  if (top === null || day === undefined) return null;
-  const parts = read.data ? partsOf(read.data as Report, report, outcome, days.length - 1) : [];
+  const read = useGet(`/api/v1/audit-logs/reports/${kind}`, { params: { query } }, { freshMs });
+  const parts = read.data ? partsOf(read.data as Report, report, outcome, otherDays) : [];
   const found = { ...allRows, ...time, ...filter, orgId };
   return (
-    <p>
-      <b>
-        {shownDay(day.day)}: {day[outcome].toLocaleString()} {word}
-      </b>
-      , {top.times} times a usual day. {parts.length > 0 ? "Most of them: " : null}
-      {parts.map((part, at) => (
-        <Fragment key={part.key}>
-          {at > 0 ? ", " : null}
-          <Link {...to("/audit", { ...found, ...part.filter })}>{part.name}</Link> {part.count.toLocaleString()}
-          {part.count === 1 ? " time" : " times"}
-          {elsewhere(part)}
-          {outcome === "total" ? null : (
-            <From of={{ ...time, ...filter, ...part.filter, ...(orgId ? { orgId } : {}) }} />
-          )}
-        </Fragment>
-      ))}
-      {parts.length > 0 ? "." : null}
-      {read.error ? "What made most of it could not be read." : null}{" "}
-      {isOfAll(kind) ? <Link {...to("/audit", found)}>See them</Link> : null}
-    </p>
+    <NeedRow tone={tone} icon={icon}>
+      <p>
+        <b>
+          {shownDay(day.day)}: {day[outcome].toLocaleString()} {word}
+        </b>
+        , {times} times a usual day.{" "}
+        <span className="soft">
+          {parts.length > 0 ? "Most of them: " : null}
+          {parts.map((part, at) => (
+            <Fragment key={part.key}>
+              {at > 0 ? ", " : null}
+              <Link {...to("/audit", { ...found, ...part.filter })}>{part.name}</Link> {part.count.toLocaleString()}
+              {part.count === 1 ? " time" : " times"}
+              {elsewhere(part)}
+              {outcome === "total" ? null : (
+                <From of={{ ...time, ...filter, ...part.filter, ...(orgId ? { orgId } : {}) }} />
+              )}
+            </Fragment>
+          ))}
+          {parts.length > 0 ? "." : null}
+          {read.error ? "What made most of it could not be read." : null}
+        </span>
+      </p>
+      {isOfAll ? (
+        <NeedStep link={to("/audit", found)} title={`${word} of ${shownDay(day.day)}`}>
+          See them
+        </NeedStep>
+      ) : null}
+    </NeedRow>
   );
 }
 

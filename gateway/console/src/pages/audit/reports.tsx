@@ -10,10 +10,11 @@ import { FailureState, Loading, NotAllowed } from "../../parts/states.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
 import { TimeRange } from "../../parts/time-range.tsx";
 import { useFilters } from "../../parts/use-filters.ts";
+import { useZone, zoneName } from "../../parts/zone.ts";
 import { everyDay } from "../../rules/days.ts";
-import { highest } from "../../rules/highest.ts";
+import { timeSpan } from "../../rules/time-span.ts";
 import { Outliers } from "./outliers.tsx";
-import { isReportKind, type Report, type ReportKind, reportKinds, shownDay } from "./report.ts";
+import { type DayCounts, isReportKind, type Report, type ReportKind, reportKinds, shownDay } from "./report.ts";
 import { ByAction, ByActor, ByCategory, Newest } from "./report-tables.tsx";
 import { Totals } from "./totals.tsx";
 
@@ -56,47 +57,55 @@ const none = { total: 0, success: 0, failure: 0, denied: 0 };
 
 type ShownProps = { of: Report; kind: ReportKind; orgId: string | undefined };
 
+/** What stands out, the entries by day, then what they are. */
 function Shown({ of: report, kind, orgId }: ShownProps) {
   const tables = { of: report, orgId };
+  const { byDay } = report;
+  if (byDay.length === 0) return <p className="soft">No entry in this time.</p>;
+  const [first = report.from] = byDay.map(({ day }) => day).sort();
+  const [, from = first] = [first, report.from].sort();
+  const days = everyDay(byDay, { from, to: report.to }, (day) => ({ ...none, day }));
   return (
     <>
-      <Totals of={report.counts} time={report} orgId={orgId} />
-      {report.byDay.length > 0 ? (
-        <>
-          <ByDay of={report} kind={kind} orgId={orgId} />
-          <Sides
-            main={
-              <>
-                <ByAction {...tables} />
-                {report.users ? <ByActor {...tables} /> : null}
-                <Newest {...tables} />
-              </>
-            }
-            side={
-              <>
-                <ByCategory {...tables} />
-                {report.topActors ? <ByActor {...tables} /> : null}
-              </>
-            }
-          />
-        </>
-      ) : (
-        <p className="soft">No entry in this time.</p>
-      )}
+      <Outliers of={report} days={days} kind={kind} orgId={orgId} />
+      <ByDay of={report} days={days} orgId={orgId} />
+      <Sides
+        main={
+          <>
+            <ByAction {...tables} />
+            {report.users ? <ByActor {...tables} /> : null}
+            <Newest {...tables} />
+          </>
+        }
+        side={
+          <>
+            <ByCategory {...tables} />
+            {report.topActors ? <ByActor {...tables} /> : null}
+          </>
+        }
+      />
     </>
   );
 }
 
-/** Entries by day, and what made the days that stand far above the others. */
-function ByDay({ of: report, kind, orgId }: ShownProps) {
-  const { byDay } = report;
-  const first = byDay.map(({ day }) => day).sort()[0] ?? report.from;
-  const isLater = first > report.from;
-  const from = isLater ? first : report.from;
-  const days = everyDay(byDay, { from, to: report.to }, (day) => ({ ...none, day }));
-  const top = highest(days.map(({ total }) => total));
+type ByDayProps = { of: Report; days: readonly DayCounts[]; orgId: string | undefined };
+
+/** How entries ended: in total, and by day from the first one on. */
+function ByDay({ of: report, days, orgId }: ByDayProps) {
+  const timeZone = zoneName(useZone());
+  const span = timeSpan(new Date(report.from), new Date(report.to), new Date(), { timeZone });
+  const [first] = days;
   return (
-    <Section title="By day" action={isLater ? <p>no entry before {shownDay(from)}</p> : null}>
+    <Section
+      title="By day"
+      action={
+        <p className="number">
+          {span}
+          {first && first.day > report.from ? `, none before ${shownDay(first.day)}` : null}
+        </p>
+      }
+    >
+      <Totals of={report.counts} time={report} orgId={orgId} />
       <Chart
         label="Entries by day"
         series={[
@@ -104,21 +113,12 @@ function ByDay({ of: report, kind, orgId }: ShownProps) {
           { name: "Failure", tone: "bad" },
           { name: "Denied", tone: "warn" },
         ]}
+        isNamed
         points={days.map(({ day, success, failure, denied }) => ({
           at: `${day}T00:00:00.000Z`,
           values: [success, failure, denied],
         }))}
-        mark={
-          top
-            ? {
-                index: top.at,
-                title: `${shownDay(days[top.at]?.day ?? from)}: ${days[top.at]?.total.toLocaleString()} entries`,
-                text: `${top.times} times a usual day`,
-              }
-            : undefined
-        }
       />
-      <Outliers of={report} days={days} kind={kind} orgId={orgId} />
     </Section>
   );
 }

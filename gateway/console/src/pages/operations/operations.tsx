@@ -1,6 +1,7 @@
 import { CircleAlert, TriangleAlert } from "lucide-react";
 import { type BodyOf, useGet } from "../../api/queries.ts";
 import { Section } from "../../parts/facts.tsx";
+import { to } from "../../parts/links.ts";
 import { useWhyNot } from "../../parts/me.tsx";
 import { NeedRow, NeedStep, NeedsList } from "../../parts/notice.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
@@ -66,7 +67,7 @@ const Needs = ({ of: needs }: { of: readonly PlatformNeed[] }) =>
             <b>{title}</b> <span className="soft">{text}</span>
           </p>
           {page ? (
-            <NeedStep address={page} title={title}>
+            <NeedStep link={to(page, {})} title={title}>
               {pageNames[page]}
             </NeedStep>
           ) : null}

@@ -107,7 +107,7 @@ function Failing({ of: { kind, tone, title, sentence, record, orgId, link, verb 
           <Sentence of={briefly(sentence)} />
         </span>
       </p>
-      <NeedStep address={link} title={title}>
+      <NeedStep link={linkTo(link)} title={title}>
         {verb}
       </NeedStep>
     </NeedRow>
