@@ -39,8 +39,8 @@ export function Welcome() {
   const current = steps[at];
   /** What follows from a step is chosen again, too. */
   const backTo = (index: number) => {
-    const dropped = steps.slice(index).map(({ makes }) => makes);
-    setMade(Object.fromEntries(Object.entries(made).filter(([name]) => !dropped.includes(name as keyof Made))));
+    const later = steps.slice(index);
+    setMade(Object.fromEntries(Object.entries(made).filter(([name]) => later.every(({ makes }) => makes !== name))));
   };
   return (
     <>
