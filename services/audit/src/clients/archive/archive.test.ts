@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -111,6 +111,19 @@ describe.each(drivers)("an archive in %s", (_name, open) => {
 });
 
 describe("a directory", () => {
+  it("removes what a killed process left long ago, not what another one writes now", async () => {
+    const directory = await folder();
+    for (const [name, ageSeconds] of [["old", 7_200] as const, ["new", 60] as const]) {
+      const path = join(directory, `.unfinished-${name}`);
+      await writeFile(path, "half");
+      const at = Date.now() / 1_000 - ageSeconds;
+      await utimes(path, at, at);
+    }
+    await directoryArchive(directory).put("a", Buffer.from("x"));
+    expect((await readdir(directory)).sort()).toEqual([".unfinished-new", "a"]);
+    await rm(directory, { recursive: true });
+  });
+
   it("hides objects that a crash left unfinished", async () => {
     const directory = await folder();
     const archive = directoryArchive(directory);

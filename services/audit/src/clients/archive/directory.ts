@@ -4,10 +4,14 @@ import { codeOf, uuidv7 } from "@muster/kit";
 import { type Archive, type ArchivedObject, checkKey } from "./archive.ts";
 
 const unfinished = ".unfinished-";
+/** One of this age is no longer written: its process was killed. */
+const abandonedMs = 3_600_000;
 
 /** An archive in a directory: every object is complete or missing, and on disk when `put` resolves. */
 export function directoryArchive(directory: string, prefix = ""): Archive {
   const root = join(directory, prefix);
+  /** Folders whose abandoned files this process has removed. */
+  const tidied = new Set<string>();
 
   return {
     name: root,
@@ -16,6 +20,8 @@ export function directoryArchive(directory: string, prefix = ""): Archive {
       const path = join(root, key);
       const folder = dirname(path);
       await mkdir(folder, { recursive: true, mode: 0o700 });
+      if (!tidied.has(folder)) await removeAbandoned(folder);
+      tidied.add(folder);
       const temporary = join(folder, `${unfinished}${uuidv7()}`);
       try {
         const file = await open(temporary, "wx", 0o600);
@@ -66,6 +72,20 @@ async function* walk(root: string, folder: string, wanted: string): AsyncGenerat
     if (isFolder) {
       if (key.startsWith(wanted) || wanted.startsWith(key)) yield* walk(root, key, wanted);
     } else if (key.startsWith(wanted)) yield { key, bytes: (await stat(join(root, key))).size };
+  }
+}
+
+/** Removes what killed processes left in a folder. */
+async function removeAbandoned(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    if (!name.startsWith(unfinished)) continue;
+    const path = join(folder, name);
+    try {
+      if ((await stat(path)).mtimeMs < Date.now() - abandonedMs) await rm(path, { force: true });
+    } catch (error) {
+      // Another process finished it, or removed it first.
+      if (!isMissing(error)) throw error;
+    }
   }
 }
 
