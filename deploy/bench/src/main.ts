@@ -11,9 +11,11 @@ const results = fileURLToPath(new URL("../../../docs/performance/results", impor
 const [name = "", ...rest] = process.argv.slice(2);
 const args = rest.filter((arg) => arg !== "--record");
 const load = Object.hasOwn(benches, name) ? benches[name] : undefined;
-if (load) await measured(load);
+const usage = `usage: npm run bench -- <${Object.keys(benches).join("|")}> [--record]`;
+if (process.argv.includes("--help")) console.log(usage);
+else if (load) await measured(load);
 else {
-  console.error(`usage: npm run bench -- <${Object.keys(benches).join("|")}> [--record]`);
+  console.error(usage);
   process.exitCode = 2;
 }
 
