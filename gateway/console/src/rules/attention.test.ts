@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { briefly, hostOf, needOf, soonWords } from "./attention.ts";
+import { briefly, hostOf, needOf, soonSentence } from "./attention.ts";
 
 describe("what needs attention", () => {
   it.each([
@@ -9,7 +9,7 @@ describe("what needs attention", () => {
     [{ kind: "device", record: null, count: 1 }, "1 device waits for approval.", "warn"],
     [{ kind: "toString", record: { name: "x" }, count: 1 }, "“x” needs attention.", "bad"],
   ])("titles %j as %s", (item, title, tone) => {
-    expect(needOf({ ...item, sentence: "" })).toMatchObject({ title, tone });
+    expect(needOf(item)).toMatchObject({ title, tone });
   });
 });
 
@@ -21,18 +21,18 @@ it.each([
       count: 1,
       sentence: "Its last certificate ends at 2026-12-11T19:40:00.000Z: then …",
     },
-    { name: "Certificate of “Entra”", words: "ends at 2026-12-11T19:40:00.000Z" },
+    "Certificate of “Entra” ends at 2026-12-11T19:40:00.000Z.",
   ],
   [
     { kind: "api_key", record: { name: "ci" }, count: 1, sentence: "It ends at 2026-12-04T00:00:00Z: rotate it." },
-    { name: "API key “ci”", words: "ends at 2026-12-04T00:00:00Z" },
+    "API key “ci” ends at 2026-12-04T00:00:00Z.",
   ],
   [
     { kind: "device", record: null, count: 3, sentence: "3 devices have the hardware id of another one." },
-    { name: "3 devices wait for approval", words: "" },
+    "3 devices wait for approval.",
   ],
-])("%j comes soon as %j", (item, words) => {
-  expect(soonWords(item)).toEqual(words);
+])("%j comes soon as %s", (item, sentence) => {
+  expect(soonSentence(item)).toBe(sentence);
 });
 
 it.each([

@@ -15,7 +15,7 @@ const kinds: Readonly<Record<string, Kind>> = {
 const unknown: Kind = { noun: "", tone: "bad", verb: "Open", states: "needs attention" };
 
 /** How bad it is, what to do, and where it is in words. */
-export function needOf({ kind, record, count }: AttentionItem): { tone: "bad" | "warn"; verb: string; title: string } {
+export function needOf({ kind, record, count }: Omit<AttentionItem, "sentence">): { tone: "bad" | "warn"; verb: string; title: string } {
   const { noun, tone, verb, states } = (Object.hasOwn(kinds, kind) ? kinds[kind] : undefined) ?? unknown;
   const title =
     record === null
@@ -24,15 +24,12 @@ export function needOf({ kind, record, count }: AttentionItem): { tone: "bad" | 
   return { tone, verb, title };
 }
 
-/** What comes soon, in words after its name: until when there is time, or the whole of a sentence that names no end. */
-export function soonWords({ kind, record, count, sentence }: AttentionItem): { name: string; words: string } {
+/** What comes soon, as a sentence: until when there is time, where the API's own names an end. */
+export function soonSentence({ kind, record, count, sentence }: AttentionItem): string {
   const [end] = /\bends at \S+?Z/.exec(sentence) ?? [];
+  if (record === null || end === undefined) return needOf({ kind, record, count }).title;
   const noun = (Object.hasOwn(kinds, kind) ? kinds[kind] : unknown)?.noun.replace(/^The c/, "C");
-  if (record === null || end === undefined) {
-    const { title } = needOf({ kind, record, count, sentence });
-    return { name: title.replace(/\.$/, ""), words: "" };
-  }
-  return { name: `${noun} “${record.name}”`, words: end };
+  return `${noun} “${record.name}” ${end}.`;
 }
 
 /** A reason as the overview says it: without its title's words, what follows of it, and earlier reasons. */

@@ -1,14 +1,11 @@
-import { Link } from "@tanstack/react-router";
 import { CircleAlert, CircleCheck, Clock, type LucideIcon, TriangleAlert } from "lucide-react";
 import { useState, useSyncExternalStore } from "react";
-import { linkTo } from "../../parts/links.ts";
 import { NameOf } from "../../parts/name-of.tsx";
 import { NeedRow, NeedStep, NeedsList } from "../../parts/notice.tsx";
 import { Sentence } from "../../parts/sentence.tsx";
 import type { Needed } from "../../parts/use-attention.ts";
 import { useLastAnswer } from "../../parts/webhook-cause.tsx";
-import { briefly, soonWords } from "../../rules/attention.ts";
-import styles from "./overview.module.css";
+import { briefly, soonSentence } from "../../rules/attention.ts";
 
 const icons: Readonly<Record<string, LucideIcon>> = { rollout: CircleAlert };
 const phone = matchMedia("(width < 48rem)");
@@ -39,7 +36,7 @@ type NeedsProps = {
   isEverywhere: boolean;
 };
 
-/** What needs attention: what fails, each with its one next step, then in a line what comes soon. */
+/** What needs attention: what fails, then what comes soon, each with its one next step. */
 export function Needs({ of, unknownKinds, cutKinds, isEverywhere }: NeedsProps) {
   const [isWhole, showAll] = useState(false);
   const atFirst = useAtFirst();
@@ -58,7 +55,9 @@ export function Needs({ of, unknownKinds, cutKinds, isEverywhere }: NeedsProps) 
       {shown.map((each) => (
         <Failing key={each.key} of={each} isEverywhere={isEverywhere} />
       ))}
-      {shownSoon.length > 0 ? <Soon of={shownSoon} isEverywhere={isEverywhere} /> : null}
+      {shownSoon.map((each) => (
+        <Soon key={each.key} of={each} isEverywhere={isEverywhere} />
+      ))}
       {rest > 0 || cutKinds.length > 0 ? (
         <li>
           <span />
@@ -114,30 +113,21 @@ function Failing({ of: { kind, tone, title, sentence, record, orgId, link, verb 
   );
 }
 
-/** What ends or waits: each leads to where that is changed. */
-const Soon = ({ of, isEverywhere }: { of: readonly Needed[]; isEverywhere: boolean }) => (
-  <li className={styles.soon}>
-    <Clock size={16} aria-hidden />
-    <ul>
-      {of.map((each) => {
-        const { name, words } = soonWords(each);
-        return (
-          <li key={each.key}>
-            <Link {...linkTo(each.link)} data-tip={each.verb}>
-              <b>{name}</b>
-            </Link>{" "}
-            <span className="soft">
-              <Sentence of={words} />
-              {isEverywhere && each.orgId ? (
-                <>
-                  {" "}
-                  · <NameOf id={each.orgId} />
-                </>
-              ) : null}
-            </span>
-          </li>
-        );
-      })}
-    </ul>
-  </li>
+/** What ends or waits. */
+const Soon = ({ of, isEverywhere }: NeedProps) => (
+  <NeedRow tone={of.tone} icon={Clock}>
+    <p>
+      <b>
+        <Sentence of={soonSentence(of)} />
+      </b>{" "}
+      {isEverywhere && of.orgId ? (
+        <span className="soft">
+          <NameOf id={of.orgId} />
+        </span>
+      ) : null}
+    </p>
+    <NeedStep address={of.link} title={of.title}>
+      {of.verb}
+    </NeedStep>
+  </NeedRow>
 );

@@ -40,15 +40,13 @@ export function RunningRollouts() {
                 <i data-tone="bad" style={share(failed, all)} />
               </span>
               <small className="number">
-                {word === "running" ? null : (
-                  <>
-                    <Status of={word} tone={tone} />{" "}
-                  </>
-                )}
-                {succeeded.toLocaleString()} done
-                {failed > 0
-                  ? `, ${failed.toLocaleString()} failed${rollout.haltedParts.length > 0 ? " in all" : ""}`
-                  : ""}
+                {word === "running" ? null : <Status of={word} tone={tone} />}
+                <span>
+                  {succeeded.toLocaleString()} done
+                  {failed > 0
+                    ? `, ${failed.toLocaleString()} failed${rollout.haltedParts.length > 0 ? " in all" : ""}`
+                    : ""}
+                </span>
               </small>
             </li>
           );
