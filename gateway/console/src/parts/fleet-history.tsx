@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { useGet } from "../api/queries.ts";
+import { type BodyOf, useGet } from "../api/queries.ts";
 import { deepestDip } from "../rules/dip.ts";
 import { Chart } from "./chart.tsx";
 import { HeadTools } from "./head-tools.tsx";
@@ -20,23 +20,26 @@ const series = [
   { name: "To approve", tone: "warn" },
   { name: "Offline", tone: "off" },
 ] as const;
+/** The API's names of the series. */
+const statuses = ["online", "updating", "quarantined", "offline"] as const;
 
-/** The fleet over time, by state. */
-export function FleetHistory({ orgId }: { orgId: string | undefined }) {
+type FleetHistoryProps = { orgId: string | undefined; summary: BodyOf<"/api/v1/devices/summary"> | undefined };
+
+/** The fleet over time, by state; it ends with what is counted now, as the last span is a mean that has not ended. */
+export function FleetHistory({ orgId, summary }: FleetHistoryProps) {
   const [hours, setHours] = useState<string>(usual);
   // One moment for as long as a span is shown: another one each time would be another request each time.
   const [openedMs] = useState(Date.now);
   const { step, stepMs } = spans.find(({ value }) => value === hours) ?? spans[1];
   const from = new Date(openedMs - Number(hours) * hourMs).toISOString();
-  const { data, error, refetch } = useGet(
+  const { data, dataUpdatedAt, error, refetch } = useGet(
     "/api/v1/devices/history",
     { params: { query: { from, step, ...(orgId ? { orgId } : {}) } } },
     { everyMs: freshMs, freshMs },
   );
-  const points = (data?.data ?? []).map(({ at, online, updating, quarantined, offline }) => ({
-    at,
-    values: [online, updating, quarantined, offline],
-  }));
+  const points = (data?.data ?? []).map((each) => ({ at: each.at, values: statuses.map((status) => each[status]) }));
+  const countNow = (wanted: string) => summary?.byStatus.find(({ status }) => status === wanted)?.count ?? 0;
+  const now = { at: new Date(dataUpdatedAt).toISOString(), values: statuses.map(countNow) };
   const dip = deepestDip(points.map(({ values: [online = 0] }) => online));
   const mark = dip
     ? {
@@ -62,7 +65,7 @@ export function FleetHistory({ orgId }: { orgId: string | undefined }) {
           size="large"
           series={series}
           sum="All devices"
-          points={points}
+          points={summary ? [...points, now] : points}
           stepMs={stepMs}
           mark={mark}
         />

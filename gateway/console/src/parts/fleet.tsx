@@ -66,7 +66,7 @@ export function Fleet({
             ))}
         </div>
       ) : null}
-      {hasHistory ? <FleetHistory orgId={orgId} /> : null}
+      {hasHistory ? <FleetHistory orgId={orgId} summary={summary} /> : null}
     </Section>
   );
 }
