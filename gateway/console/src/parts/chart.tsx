@@ -52,7 +52,6 @@ export function Chart({ label, points, kind = "bars", sum, mark, isNamed, ...sha
           {...(mark ? { mark } : {})}
         />
       </Suspense>
-      {size === "small" ? <Ends of={shape} points={points} /> : null}
       <figcaption className={series.length > 1 && !isNamed ? styles.legend : "visually-hidden"}>
         {kind === "bars" ? (
           <BarLegend of={series} />
@@ -95,24 +94,6 @@ export function Chart({ label, points, kind = "bars", sum, mark, isNamed, ...sha
         </section>
       ) : null}
     </figure>
-  );
-}
-
-type EndsProps = { of: Pick<PlotShape, "range" | "unit">; points: readonly Point[] };
-
-/** What a small one says on a phone, where it has no axes: its first and last time, and its highest value. */
-function Ends({ of: { range, unit = "%" }, points }: EndsProps) {
-  const short = useShortTime();
-  const textOf = (at: number | string | undefined) => (at === undefined ? "" : short(new Date(at), "toMinute"));
-  const highest = Math.max(...points.flatMap(({ values }) => values));
-  return (
-    <small className={styles.ends} aria-hidden>
-      <span>{textOf(range?.from ?? points[0]?.at)}</span>
-      <span>
-        highest {Math.round(highest).toLocaleString()} {unit}
-      </span>
-      <span>{textOf(range?.until ?? points.at(-1)?.at)}</span>
-    </small>
   );
 }
 

@@ -100,13 +100,16 @@ type MeterProps = {
 function Meter({ title, icon: Icon, percent, when, points, range, stepMs }: MeterProps) {
   const now = percent ?? points.at(-1)?.values[0] ?? 0;
   const tone = now >= fullPercent ? "bad" : now >= highPercent ? "warn" : "run";
+  const highest = Math.max(now, ...points.flatMap(({ values }) => values));
   return (
     <div className={styles.meter}>
       <WithHead
         head={(tools) => (
           <header>
             <Icon size={15} aria-hidden />
-            <h3>{title}</h3>
+            <h3>
+              {title} <small className={styles.highest}>highest {Math.round(highest)} %</small>
+            </h3>
             <b className={styles.now} data-tone={tone}>
               {Math.round(now)} %<small>{tone === "run" ? ` ${when}` : ` ${when}, ${fullness[tone]}`}</small>
             </b>

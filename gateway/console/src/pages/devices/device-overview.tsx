@@ -17,7 +17,7 @@ const DeviceMetrics = lazy(() => import("./device-metrics.tsx"));
 
 type Device = BodyOf<"/api/v1/devices/{id}">;
 
-/** What needs a look and how busy the machine is, then its updates and what happened to it beside what is known. */
+/** What needs a look and how busy the machine is, then what happened to it beside its updates and what is known. */
 export function DeviceOverview({ of, open }: { of: Device; open(tab: "logs" | "updates" | "history"): void }) {
   const mayReadLogs = useWhyNot("GET /api/v1/devices/{id}/diagnostic-logs") === null;
   return (
@@ -28,12 +28,8 @@ export function DeviceOverview({ of, open }: { of: Device; open(tab: "logs" | "u
         <DeviceMetrics of={of} />
       </Suspense>
       <Sides
-        main={
-          <>
-            <DeviceUpdates id={of.id} isShort />
-            <DeviceTimeline of={of} onMore={() => open("history")} />
-          </>
-        }
+        first={<DeviceUpdates id={of.id} isShort />}
+        main={<DeviceTimeline of={of} onMore={() => open("history")} />}
         side={<DeviceFacts of={of} />}
       />
     </div>

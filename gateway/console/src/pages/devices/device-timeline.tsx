@@ -10,7 +10,7 @@ import { changedDevice } from "../../rules/changed-fields.ts";
 import { reasonSentence } from "../../rules/reason-sentences.ts";
 
 type Device = BodyOf<"/api/v1/devices/{id}">;
-const most = 7;
+const most = 10;
 
 /** What happened to the device: its updates, what people did, and its enrollment, newest first. */
 export function DeviceTimeline({ of: { id, orgId, createdAt }, onMore }: { of: Device; onMore(): void }) {

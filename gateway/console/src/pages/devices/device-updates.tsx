@@ -14,7 +14,7 @@ import { reasonSentence } from "../../rules/reason-sentences.ts";
 import styles from "./device.module.css";
 
 /** Leads to the rollouts of a program that waits for one of them. */
-function RolloutsOf({ of }: { of: BodyOf<"/api/v1/devices/{id}/update-decision">["components"][number] }) {
+function RolloutsOf({ of }: { of: Component }) {
   const isHidden = useWhyNot("GET /api/v1/agent-versions/rollouts") !== null;
   if (isHidden || !dependsOnRollout(of)) return null;
   return (
@@ -55,14 +55,20 @@ export function DeviceUpdates({ id, isShort = false }: { id: string; isShort?: b
         ) : null}
         {decision.isPending ? <Loading /> : null}
         {shown.length > 0 ? (
-          <PlainTable columns={["Program", "Runs", "Target", "Decision"]}>
+          <PlainTable {...(isShort ? shortShape : { columns: ["Program", "Runs", "Target", "Decision"] })}>
             {shown.map((each) => (
               <tr key={each.component}>
                 <th scope="row" className={styles.program}>
                   {each.component}
                 </th>
-                <td className="number">{each.current ?? "not reported"}</td>
-                <td className="number">{each.target ?? "none"}</td>
+                {isShort ? (
+                  <td className="number">{versions(each)}</td>
+                ) : (
+                  <>
+                    <td className="number">{each.current ?? "not reported"}</td>
+                    <td className="number">{each.target ?? "none"}</td>
+                  </>
+                )}
                 <td>
                   <Status {...decisionState(each)} />
                   {isShort && needsLook(each) ? null : (
@@ -89,6 +95,14 @@ export function DeviceUpdates({ id, isShort = false }: { id: string; isShort?: b
     </>
   );
 }
+
+const shortShape = { columns: ["Program", "Version", "Decision"], isBrief: true } as const;
+
+type Component = BodyOf<"/api/v1/devices/{id}/update-decision">["components"][number];
+
+/** The version that runs, and the one that is to run where that is another one. */
+const versions = ({ current, target }: Pick<Component, "current" | "target">): string =>
+  target === null || target === current ? (current ?? "not reported") : `${current ?? "not reported"} → ${target}`;
 
 type Attempts = BodyOf<"/api/v1/devices/{id}/update-decision">["attempts"];
 

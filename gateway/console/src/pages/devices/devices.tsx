@@ -199,15 +199,9 @@ const Location = ({ orgId, siteId }: { orgId: string | null; siteId: string | nu
   </>
 );
 
-/** When it was last seen; of one that is away, in whole words. */
+/** When it was last seen; of one that is away, in whole words, and nothing of one that waits for its first time. */
 const LastSeen = ({ of: { status, lastSeenAt } }: { of: Device }) =>
-  status === "offline" ? (
-    <span className="warn">
-      <Time at={lastSeenAt} style="long" />
-    </span>
-  ) : (
-    <Time at={lastSeenAt} />
-  );
+  lastSeenAt === null ? null : <Time at={lastSeenAt} {...(status === "offline" ? { style: "long" } : {})} />;
 
 /** A version, which narrows the list to the devices that run it, and how it stands to its target. */
 const AgentVersion = ({ of, onChoose }: { of: Device; onChoose(): void }) => (
