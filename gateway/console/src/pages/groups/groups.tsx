@@ -34,7 +34,7 @@ export function Groups() {
           title: "Devices of",
           width: "10rem",
           isMinor: true,
-          isQuiet: ({ siteId }) => siteId === null,
+          isUsual: ({ siteId }) => siteId === null,
           cell: ({ siteId }) => (siteId === null ? "the organization" : "one site"),
         },
         {

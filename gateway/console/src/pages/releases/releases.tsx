@@ -17,6 +17,7 @@ import { stateColumn } from "../../parts/state-column.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Status } from "../../parts/status.tsx";
 import { Time } from "../../parts/time.tsx";
+import { briefly } from "../../rules/attention.ts";
 import { fleetStatuses } from "../../rules/fleet-size.ts";
 import { rolloutHealth, tellingRollout } from "../../rules/rollout-health.ts";
 import { kindWords } from "../../rules/rollout-words.ts";
@@ -109,7 +110,7 @@ const rolloutColumn = (rollouts: readonly Rollout[]) =>
       const rollout = rolloutOf(release, rollouts);
       if (!rollout) return null;
       const cause = isHeld(release, rollouts) ? causeOf(rollout) : null;
-      if (cause) return <Cause of={cause} />;
+      if (cause) return <Cause of={briefly(cause)} />;
       return rollout.kind === "guard" ? "Its guard watches all updates to it" : kindWords(rollout);
     },
   });
@@ -141,9 +142,10 @@ const releaseColumns = (me: Me, rollouts: readonly Rollout[]): Column<Release>[]
     isMinor: true,
     hasNote: true,
     isUsual: ({ rollout }) => offeredBy(rollout) === 0,
-    cell: (release) => (
-      <Updates of={release.rollout} isOfAll={(rolloutOf(release, rollouts)?.haltedParts.length ?? 0) > 0} />
-    ),
+    cell: (release) =>
+      offeredBy(release.rollout) === 0 ? null : (
+        <Updates of={release.rollout} isOfAll={(rolloutOf(release, rollouts)?.haltedParts.length ?? 0) > 0} />
+      ),
   },
   {
     id: "runs",
@@ -153,7 +155,7 @@ const releaseColumns = (me: Me, rollouts: readonly Rollout[]): Column<Release>[]
     hasNote: true,
     // The API counts devices by the version of their agent alone.
     cell: ({ component, version }) =>
-      component === "agent" ? <RunsOn version={version} /> : <span className="faint">not counted</span>,
+      component === "agent" ? <RunsOn version={version} /> : null,
   },
   {
     id: "signed",

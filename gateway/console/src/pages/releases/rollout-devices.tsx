@@ -34,12 +34,14 @@ export function RolloutDevices({ of: rollout, state, setState }: RolloutDevicesP
   );
   const mayReadDevices = useWhyNot("GET /api/v1/devices/{id}") === null;
   const hasPlatforms = mayReadDevices && state === "failed" && list.rows.length <= requestedMax;
-  const hasReasons = list.rows.some(({ reason }) => reason !== null);
+  const common = list.hasMore ? null : commonOf(list.rows.map(({ reason }) => reason));
+  const hasReasons = common === null && list.rows.some(({ reason }) => reason !== null);
   return (
     <Section title="Devices" action={<States of={rollout} state={state} setState={setState} />}>
       <ListState list={list} what="Loading devices">
         <EmptyState title={state ? "No device is in this state." : "No device has been offered it yet."} />
       </ListState>
+      {common ? <p className="soft">What happened to each: {reasonSentence(common)}</p> : null}
       {list.rows.length > 0 ? (
         <PlainTable
           columns={[
@@ -86,6 +88,12 @@ export function RolloutDevices({ of: rollout, state, setState }: RolloutDevicesP
       <MoreRows of={list}>More devices</MoreRows>
     </Section>
   );
+}
+
+/** The one value of several rows; null where they differ. */
+function commonOf(values: readonly (string | null)[]): string | null {
+  const [first = null] = values;
+  return values.length > 1 && values.every((value) => value === first) ? first : null;
 }
 
 /** System and architecture of a device. */

@@ -42,7 +42,7 @@ export function RolePage() {
                       <code>{permission}</code>
                     </small>
                   </th>
-                  <td>{keyScopes.join(", ") || <span className="soft">none</span>}</td>
+                  <td>{keyScopes.join(", ")}</td>
                 </tr>
               ))}
             </PlainTable>
