@@ -51,6 +51,15 @@ export function renewed(stale: string | null, requested = () => {}): Promise<str
 }
 
 /**
+ * The token of a session that begins over a page whose own has ended. A renewal that is under way is of the one that
+ * ended, and would be refused. Null where the new one is refused, too; throws as `accessToken`.
+ */
+export async function begun(): Promise<string | null> {
+  await renewal?.catch(() => null);
+  return renewed(null);
+}
+
+/**
  * Queries the other tabs, then the server. Null without a session. `requested` runs when the server has been queried: a
  * browser sends few requests at a time, and whatever is loaded before that one delays its reply.
  */

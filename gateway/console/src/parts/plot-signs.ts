@@ -52,7 +52,6 @@ export function drawBreaks({ ctx, valToPos, data: [x] }: uPlot, of: BreaksOf): v
     const sum = values.reduce((all, value) => all + value, 0);
     if (sum <= cap) return;
     const middle = valToPos(x[at] ?? 0, "x", true);
-    ctx.fillText(sum.toLocaleString("en"), middle, valToPos(cap, "y", true) - 3 * devicePixelRatio);
     for (const below of [0, distance * devicePixelRatio]) {
       ctx.beginPath();
       ctx.moveTo(middle - half - 2, top + below + slant * devicePixelRatio);

@@ -1,6 +1,6 @@
 import { type FormEvent, useState } from "react";
 import { call, type Failure } from "../api/call.ts";
-import { renewed } from "../api/session.ts";
+import { begun } from "../api/session.ts";
 import { noteSession } from "../api/signed-in-mark.ts";
 import { Dialog, DialogActions } from "../parts/dialog.tsx";
 import { failureSentence } from "../rules/failure-sentence.ts";
@@ -20,6 +20,7 @@ export function SessionEnded({ me }: { me: Me }) {
   async function send(event: FormEvent<HTMLFormElement>) {
     event.preventDefault();
     const password = String(new FormData(event.currentTarget).get("password"));
+    setFailure(null);
     setSending(true);
     const body = { email: me.email, password, session: "cookie" };
     const { data, failure: refusal } = await call<{ mfaRequired?: true }>("POST", "/auth/login", body);
@@ -28,7 +29,8 @@ export function SessionEnded({ me }: { me: Me }) {
     if (data?.mfaRequired) return elsewhere();
     noteSession();
     // The session's message about the sign-in closes this dialog, in every tab.
-    await renewed(null).catch(() => null);
+    const token = await begun().catch(setFailure);
+    if (token === null) elsewhere();
   }
 
   return (

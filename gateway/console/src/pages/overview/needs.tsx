@@ -1,5 +1,6 @@
 import { CircleAlert, CircleCheck, Clock, type LucideIcon, TriangleAlert } from "lucide-react";
 import { useState, useSyncExternalStore } from "react";
+import { linkTo } from "../../parts/links.ts";
 import { NameOf } from "../../parts/name-of.tsx";
 import { NeedRow, NeedStep, NeedsList } from "../../parts/notice.tsx";
 import { Sentence } from "../../parts/sentence.tsx";
@@ -126,7 +127,7 @@ const Soon = ({ of, isEverywhere }: NeedProps) => (
         </span>
       ) : null}
     </p>
-    <NeedStep address={of.link} title={of.title}>
+    <NeedStep link={linkTo(of.link)} title={of.title}>
       {of.verb}
     </NeedStep>
   </NeedRow>
