@@ -12,14 +12,23 @@ class NoOtherTab {
 const json = (status: number, body: object) => new Response(JSON.stringify(body), { status });
 const refused = () => json(401, { code: "session_revoked", error: "The session was revoked", requestId: "1" });
 
-let session: typeof import("./session.ts");
+type Session = {
+  accessToken(): Promise<string | null>;
+  begun(): Promise<string | null>;
+  whenSessionChanges(callback: (what: string) => void): void;
+};
+
+let session: Session;
 beforeAll(async () => {
   // The token's renewal would come in its time.
   jest.useFakeTimers({ doNotFake: ["setImmediate", "nextTick", "queueMicrotask", "Date"] });
   Object.assign(globalThis, { localStorage: storage, BroadcastChannel: NoOtherTab, navigator: {} });
-  session = await import("./session.ts");
+  // Its types are a browser's.
+  session = await import(String(new URL("session.ts", import.meta.url)));
 });
-afterAll(() => jest.useRealTimers());
+afterAll(() => {
+  jest.useRealTimers();
+});
 
 it("a sign-in over the page is not answered by the renewal of the session that ended", async () => {
   const replies: ((reply: Response) => void)[] = [];

@@ -15,7 +15,11 @@ const kinds: Readonly<Record<string, Kind>> = {
 const unknown: Kind = { noun: "", tone: "bad", verb: "Open", states: "needs attention" };
 
 /** How bad it is, what to do, and where it is in words. */
-export function needOf({ kind, record, count }: Omit<AttentionItem, "sentence">): { tone: "bad" | "warn"; verb: string; title: string } {
+export function needOf({ kind, record, count }: Omit<AttentionItem, "sentence">): {
+  tone: "bad" | "warn";
+  verb: string;
+  title: string;
+} {
   const { noun, tone, verb, states } = (Object.hasOwn(kinds, kind) ? kinds[kind] : undefined) ?? unknown;
   const title =
     record === null

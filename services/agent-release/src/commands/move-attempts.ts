@@ -1,6 +1,6 @@
 import type { Tx } from "@muster/db";
 import type { Logger } from "@muster/kit";
-import { hasStarted, lateReturnMs, moveAttempt } from "../rules/attempt.ts";
+import { deviceStop, hasStarted, lateReturnMs, moveAttempt } from "../rules/attempt.ts";
 import type { Component } from "../rules/component.ts";
 import type { Device } from "../rules/plan.ts";
 import { parseVersion } from "../rules/version.ts";
@@ -97,7 +97,7 @@ class Moves {
     const deferred = question.attempts.filter(isDeferred).length;
     const move = moveAttempt(
       { state, version: open.version, fromVersion: open.from_version, returnedAt: open.returned_at },
-      { current: question.device.versions[open.component], report, stopped: stoppedBy(question.device) },
+      { current: question.device.versions[open.component], report, stopped: deviceStop(question.device) },
       {
         now: this.#now,
         soakSeconds: isPaused && state === "returned" ? Number.POSITIVE_INFINITY : soakSeconds,
@@ -164,11 +164,6 @@ function extended({ deadline, offered_at: offeredAt }: AttemptRow, now: Date, de
   const latestMs = offeredAt.getTime() + deps.progressMaxSeconds * 1_000;
   const wantedMs = Math.min(now.getTime() + deps.timeoutSeconds * 1_000, latestMs);
   return new Date(Math.max(deadline.getTime(), wantedMs));
-}
-
-function stoppedBy({ status, autoUpdateEnabled }: Device): "auto_update_off" | "not_eligible" | null {
-  if (status === "quarantined" || status === "decommissioned") return "not_eligible";
-  return autoUpdateEnabled ? null : "auto_update_off";
 }
 
 /** Cancelled attempts of these reasons never become successes: the device took another way. */

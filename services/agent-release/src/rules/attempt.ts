@@ -11,9 +11,16 @@ export type OpenAttempt = {
 export type Said = {
   current: string | null;
   report: { state: string; error: string } | null;
-  /** Why the device is to be offered nothing more: its updates are off, or it may have none. */
-  stopped?: "auto_update_off" | "not_eligible" | null;
+  stopped?: DeviceStop | null;
 };
+
+/** Why a device is to be offered nothing more, whatever it has begun: its updates are off, or it may have none. */
+export type DeviceStop = "auto_update_off" | "not_eligible";
+
+export function deviceStop(device: { status: string; autoUpdateEnabled: boolean }): DeviceStop | null {
+  if (device.status === "quarantined" || device.status === "decommissioned") return "not_eligible";
+  return device.autoUpdateEnabled ? null : "auto_update_off";
+}
 
 /** Whether a report says that the agent has started: from then on its offer is not taken back. */
 export function hasStarted(report: { state: string } | null): boolean {

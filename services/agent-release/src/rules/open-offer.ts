@@ -1,3 +1,4 @@
+import { deviceStop } from "./attempt.ts";
 import { type Component, components, platformOf } from "./component.ts";
 import { type Decision, decide, decideComponent, type GateInput } from "./gate.ts";
 import { haltOf, type PlannedRelease, rolloutsFor, stoppedBy } from "./plan.ts";
@@ -33,6 +34,8 @@ export function resolveOffer(input: GateInput, open: OpenOffer | null): Resolved
   if (state === "returned") {
     return { decisions: components.map((component) => decideComponent(input, component, true)), open: "withhold" };
   }
+  // Its next heartbeat ends the attempt.
+  if (deviceStop(input.device) !== null) return { decisions: decide(input), open: "withdraw" };
   if (isDue && !isPaused(input, open)) return { decisions: inProgress(input, open, others()), open: "withhold" };
   if (isStarted) return started(input, open, others());
   const decisions = others();

@@ -154,8 +154,7 @@ const releaseColumns = (me: Me, rollouts: readonly Rollout[]): Column<Release>[]
     isMinor: true,
     hasNote: true,
     // The API counts devices by the version of their agent alone.
-    cell: ({ component, version }) =>
-      component === "agent" ? <RunsOn version={version} /> : null,
+    cell: ({ component, version }) => (component === "agent" ? <RunsOn version={version} /> : null),
   },
   {
     id: "signed",
