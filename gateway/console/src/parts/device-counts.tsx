@@ -34,7 +34,7 @@ export function CountedDevices({ of, counts }: DeviceCountsProps & { counts: Cou
   const { online, total, tone } = connectedOf(counts);
   if (total === 0) return <span className="faint">none</span>;
   return (
-    <Link {...to("/devices", of)} className={`number ${tone ?? ""}`}>
+    <Link {...to("/devices", of)} className={`number ${styles.counted} ${tone ?? ""}`}>
       <span className={styles.bar} data-tone={tone} aria-hidden>
         <span style={{ width: `${(100 * online) / total}%` }} />
       </span>

@@ -138,7 +138,7 @@ const releaseColumns = (me: Me, rollouts: readonly Rollout[]): Column<Release>[]
   {
     id: "done",
     title: "Updates",
-    width: "14rem",
+    width: "15.5rem",
     isMinor: true,
     hasNote: true,
     isUsual: ({ rollout }) => offeredBy(rollout) === 0,
