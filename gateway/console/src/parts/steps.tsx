@@ -12,7 +12,7 @@ type StepProps = { number: number; title: string; state: State; action?: ReactNo
 const tones: Readonly<Record<State, string>> = { done: "good", current: "run", later: "off" };
 
 /** How the step at an index is while another one is current. */
-export const stateOf = (index: number, current: number): State =>
+export const stepState = (index: number, current: number): State =>
   index === current ? "current" : index < current ? "done" : "later";
 
 /** The number of a step, a mark once it is done; inside of what is `aria-current="step"` it is filled. */

@@ -3,18 +3,18 @@ import { answersSince, guessedSignIns } from "./guessed-sign-ins.ts";
 
 const now = new Date("2026-11-30T12:00:00.000Z");
 const minutesAgo = (minutes: number) => new Date(now.getTime() - minutes * 60_000).toISOString();
-type Given = { result?: "success" | "failure"; ipAddress?: string; userAgent?: string; details?: object };
-const row = (minutes: number, given: Given = {}) => ({
+type Change = { result?: "success" | "failure"; ipAddress?: string; userAgent?: string; details?: object };
+const row = (minutes: number, change: Change = {}) => ({
   result: "failure" as const,
   timestamp: minutesAgo(minutes),
   ipAddress: "192.0.2.9",
   userAgent: "curl/8",
   details: { factor: "password" },
-  ...given,
+  ...change,
 });
 /** So many refused sign-ins, one a minute, the newest so many minutes ago. */
-const refused = (count: number, minutes = 60, given: Given = {}) =>
-  Array.from({ length: count }, (_, at) => row(minutes + at, given));
+const refused = (count: number, minutes = 60, change: Change = {}) =>
+  Array.from({ length: count }, (_, at) => row(minutes + at, change));
 
 describe("refused sign-ins", () => {
   it.each([

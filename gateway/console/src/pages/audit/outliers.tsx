@@ -13,7 +13,7 @@ import { actorName, type DayCounts, type Report, type ReportKind, shownDay } fro
 
 const freshMs = 300_000;
 
-/** What of a day's entries may stand out, how that looks, what is said after the number, and the filter that finds it. */
+/** What of a day's entries may stand out, how that looks, its word, and the filter that finds it. */
 const outcomes = {
   total: { tone: "run", icon: TrendingUp, word: "entries", filter: {} },
   failure: { tone: "bad", icon: CircleAlert, word: "failed", filter: { result: "failure" } },

@@ -5,7 +5,7 @@ import { NameOf } from "../../parts/name-of.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
 import { Sides } from "../../parts/sides.tsx";
 import { NotAllowed } from "../../parts/states.tsx";
-import { StepNumber, stateOf } from "../../parts/steps.tsx";
+import { StepNumber, stepState } from "../../parts/steps.tsx";
 import { counted } from "../../rules/counted.ts";
 import { type Me, whyNot } from "../../rules/why-not.ts";
 import { AgentStep, KeyStep } from "./device-steps.tsx";
@@ -76,7 +76,7 @@ const Way = ({ of: steps, at, backTo }: WayProps) => (
     <ol className={styles.way}>
       {steps.map(({ title, says, done }, index) => (
         <li key={title} aria-current={index === at ? "step" : undefined}>
-          <StepNumber of={index + 1} state={stateOf(index, at)} />
+          <StepNumber of={index + 1} state={stepState(index, at)} />
           <span>
             <b>{title}</b> <small className="soft">{done ?? says}</small>
           </span>
