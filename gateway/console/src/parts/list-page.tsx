@@ -180,7 +180,6 @@ export function ListPage<P extends ListPath>(props: ListPageProps<P>) {
           rows={rows}
           keyOf={keyOf}
           {...grouped}
-          runOf={props.runOf}
           {...(bulk ? { selection: selection.inTable } : {})}
           {...order}
           sizing={{ widths: choice.widths, change: (widths) => chooseColumns({ ...choice, widths }) }}
@@ -221,20 +220,21 @@ type Ranking<Row> = {
   toneOf?(row: Row): Tone;
   groupOf?(row: Row, sort: string | undefined): string | null;
   quietGroup?: string;
+  runOf?(row: Row): string | null;
 };
 
 /** A whole list's rows with the failing ones first, and their headings; those by how rows are need that order. */
 function useOrdered<Row>(
   list: { rows: readonly Row[]; hasMore: boolean },
   sort: string | undefined,
-  { toneOf, groupOf, quietGroup }: Ranking<Row>,
+  { toneOf, groupOf, quietGroup, runOf }: Ranking<Row>,
 ) {
   const isWhole = !list.hasMore && !sort;
   const rows = useWorstFirst(list.rows, keyOf, isWhole ? toneOf : undefined);
   const isGrouped = isWhole || !toneOf;
   const grouped = useMemo(
-    () => (isGrouped && groupOf ? { groupOf: (row: Row) => groupOf(row, sort), quietGroup } : {}),
-    [isGrouped, groupOf, quietGroup, sort],
+    () => (isGrouped && groupOf ? { groupOf: (row: Row) => groupOf(row, sort), quietGroup, runOf } : {}),
+    [isGrouped, groupOf, quietGroup, runOf, sort],
   );
   return { rows, grouped };
 }
