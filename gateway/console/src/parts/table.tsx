@@ -55,10 +55,10 @@ export function Table<Row>(props: TableProps<Row>) {
   const { lines, opened, turn } = useLines(props);
   const { virtual, isCard } = useVirtualRows(lines, scroller);
   const items = virtual.getVirtualItems();
-  const last = items.at(-1)?.index ?? 0;
+  const last = lines[items.at(-1)?.index ?? 0]?.at ?? 0;
   useEffect(() => {
-    if (hasMore && !isLoadingMore && last >= lines.length - 20) loadMore();
-  }, [hasMore, isLoadingMore, last, lines.length, loadMore]);
+    if (hasMore && !isLoadingMore && last >= rows.length - 20) loadMore();
+  }, [hasMore, isLoadingMore, last, rows.length, loadMore]);
 
   const onKeyDown = useRowFocus(scroller);
   const toggle = useToggle(rows, keyOf, selection);

@@ -51,8 +51,8 @@ it("a finding that services share is one sentence", () => {
 });
 
 it.each([
-  [{ replication: "no synchronous standby (…)" }, "A failover may lose the last transactions: name a standby", null],
-  [{ replication: "synchronous_commit is local: …" }, "A failover may lose the last transactions: set it to on.", null],
+  [{ replication: "no synchronous standby (…)" }, "A failover may lose transactions: name one there.", null],
+  [{ replication: "synchronous_commit is local: …" }, "A failover may lose transactions: set it to on.", null],
   [{ releases: "unsigned releases are offered" }, "Devices install what no key has signed: set", "/releases"],
 ])("a finding %j says what ends it", (checks, says, page) => {
   const [need] = platformNeeds({ services: [service({ checks: { ...fine, ...checks } })], differentSettings: [] });

@@ -123,7 +123,7 @@ function missing(services: readonly Service[]): PlatformNeed[] {
 
 /** Findings of the services' checks, each with what it risks and ends it, and the page that it is about. */
 const remedies: readonly (readonly [finding: RegExp, says: string, page: PlatformNeed["page"]])[] = [
-  [/^no synchronous standby/, "A failover may lose the last transactions: name a standby of the database.", null],
-  [/^synchronous_commit is/, "A failover may lose the last transactions: set it to on.", null],
+  [/^no synchronous standby/, "A failover may lose transactions: name one there.", null],
+  [/^synchronous_commit is/, "A failover may lose transactions: set it to on.", null],
   [/^unsigned releases/, "Devices install what no key has signed: set RELEASE_MANIFEST_KEYS.", "/releases"],
 ];

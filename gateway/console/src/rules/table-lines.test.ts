@@ -34,14 +34,9 @@ it("rows that repeat the one before are a line of their number until they are re
   expect(shown([...same.slice(0, 3), row("e", "Before")], grouping)).toEqual(["Today", "a", "b", "c", "Before", "e"]);
 });
 
-it("a line hides 24 rows at most, so that a page of rows fills the screen", () => {
-  const same = Array.from({ length: 60 }, (_, at) => row(String(at), null));
-  expect(shown(same, { runOf: () => "changed" })).toEqual([
-    "0",
-    "More like it (24)",
-    "25",
-    "More like it (24)",
-    "50",
-    "More like it (9)",
-  ]);
+it("a line hides 99 rows at most, and ends with the last of them", () => {
+  const same = Array.from({ length: 150 }, (_, at) => row(String(at), null));
+  expect(shown(same, { runOf: () => "changed" })).toEqual(["0", "More like it (99)", "100", "More like it (49)"]);
+  const lines = linesOf(same, ({ id }) => id, { runOf: () => "changed" }, new Set());
+  expect(lines.map(({ at }) => at)).toEqual([0, 99, 100, 149]);
 });

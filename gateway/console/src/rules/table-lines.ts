@@ -1,6 +1,6 @@
 /**
- * What stands below one another: a row by its index, or a heading above the row of that index; `folded` is how many
- * rows a heading shows and hides, null where they are always shown.
+ * What stands below one another: a row by its index, a heading above the row of that index, or the line of a run up to
+ * it; `folded` is how many rows a heading shows and hides, null where they are always shown.
  */
 export type TableLine = { key: string; heading: string | null; at: number; folded: number | null; isRun?: true };
 
@@ -19,8 +19,8 @@ export type Grouping<Row> = {
 /** Key of the line that shows and hides the rows of the quiet group. */
 const quietKey = "quiet";
 
-/** Rows that are worth a line in place of them, and most behind one line: a list of them alone has an end, too. */
-const [leastFolded, mostFolded] = [3, 24];
+/** Rows that are worth a line in place of them, and most behind one: a list of them alone is not read to its end. */
+const [leastFolded, mostFolded] = [3, 99];
 
 /**
  * The lines of rows: those of the quiet group last, by its heading alone unless that is `opened` or the only one, and
@@ -75,6 +75,7 @@ function runsOf(rows: readonly Grouped[]): [Grouped, ...Grouped[]][] {
 function repeated(first: Grouped, more: readonly Grouped[], opened: ReadonlySet<string>): TableLine[] {
   if (more.length < leastFolded) return more.map(lineOf);
   const key = `after ${first.key}`;
-  const line = { key, heading: "More like it", at: first.at, folded: more.length, isRun: true } as const;
+  const at = more.at(-1)?.at ?? first.at;
+  const line = { key, heading: "More like it", at, folded: more.length, isRun: true } as const;
   return [line, ...(opened.has(key) ? more.map(lineOf) : [])];
 }

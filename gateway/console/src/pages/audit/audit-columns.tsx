@@ -23,7 +23,7 @@ export function auditColumns({ orgId, change }: ColumnsProps): Column<AuditRow>[
       id: "action",
       title: "Action",
       exported: ["action", "result"],
-      width: "26rem",
+      width: "23rem",
       cell: (row) => (
         <Marked by={markOf(row)}>
           <Link {...toRecord("/audit/$id", { id: row.id }, { orgId })}>

@@ -69,11 +69,10 @@ function Outlier({ outcome, day, times, otherDays, of: report, kind, isOfAll, or
     <NeedRow tone={tone} icon={icon}>
       <p>
         <b>
-          {shownDay(day.day)}: {day[outcome].toLocaleString()} {word}
-        </b>
-        , {times} times a usual day.{" "}
+          {shownDay(day.day)}: {day[outcome].toLocaleString()} {word}.
+        </b>{" "}
         <span className="soft">
-          {parts.length > 0 ? "Most of them: " : null}
+          That is {times} times a usual day. {parts.length > 0 ? "Most of them: " : null}
           {parts.map((part, at) => (
             <Fragment key={part.key}>
               {at > 0 ? ", " : null}

@@ -95,15 +95,11 @@ function ByDay({ of: report, days, orgId }: ByDayProps) {
   const timeZone = zoneName(useZone());
   const span = timeSpan(new Date(report.from), new Date(report.to), new Date(), { timeZone });
   const [first] = days;
+  const isLater = first !== undefined && first.day > report.from;
   return (
     <Section
       title="By day"
-      action={
-        <p className="number">
-          {span}
-          {first && first.day > report.from ? `, none before ${shownDay(first.day)}` : null}
-        </p>
-      }
+      action={<p className="number">{isLater ? `no entry before ${shownDay(first.day)}` : span}</p>}
     >
       <Totals of={report.counts} time={report} orgId={orgId} />
       <Chart

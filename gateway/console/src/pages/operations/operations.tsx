@@ -122,14 +122,16 @@ function Waiting({ of: { outbox, deliveries } }: { of: Service }) {
     ...(outbox ? [{ count: outbox.waiting, seconds: outbox.oldestSeconds, what: "messages" }] : []),
     ...(deliveries ? [{ count: deliveries.due, seconds: deliveries.oldestDueSeconds, what: "deliveries" }] : []),
   ].filter(({ count }) => count > 0);
+  if (parts.length === 0) {
+    return (
+      <td className="soft" data-none={outbox !== null || undefined}>
+        {outbox ? "nothing" : "unknown"}
+      </td>
+    );
+  }
   return (
-    <td data-none={(outbox !== null && parts.length === 0) || undefined}>
-      {parts.map(({ count, seconds, what }) => (
-        <span key={what} className={waitsLong(seconds) ? "warn" : undefined}>
-          {waitingWords(count, seconds, what)}{" "}
-        </span>
-      ))}
-      {parts.length > 0 ? null : outbox ? <span className="soft">nothing</span> : unknown}
+    <td className={parts.some(({ seconds }) => waitsLong(seconds)) ? "warn" : undefined}>
+      {parts.map(({ count, seconds, what }) => waitingWords(count, seconds, what)).join("; ")}
     </td>
   );
 }

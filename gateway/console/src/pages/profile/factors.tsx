@@ -11,15 +11,22 @@ import { PlainTable } from "../../parts/plain-table.tsx";
 import { FailureState } from "../../parts/states.tsx";
 import { Instant, Time } from "../../parts/time.tsx";
 
-type WayProps = { name: string; note?: string; state?: ReactNode; children: ReactNode };
+type WayProps = {
+  name: string;
+  note?: string;
+  state?: ReactNode;
+  /** Whether the state is that of all others that are there: a phone leaves it out. */
+  isUsual?: true;
+  children: ReactNode;
+};
 
 /** One of the ways to sign in, how it is, and at the end what can be done with it. */
-const Way = ({ name, note, state, children }: WayProps) => (
+const Way = ({ name, note, state, isUsual, children }: WayProps) => (
   <tr>
     <th scope="row">
       {name} {note ? <span className="soft">{note}</span> : null}
     </th>
-    <td>{state}</td>
+    <td data-none={isUsual}>{state}</td>
     <td className={plain.end}>{children}</td>
   </tr>
 );
@@ -55,7 +62,7 @@ export function Factors() {
           <LineOperations of={anywhere} operations={[changePassword]} name="" />
         </Way>
         {data?.totp ? (
-          <Way name="Authenticator app" state="on">
+          <Way name="Authenticator app" state="on" isUsual>
             <LineOperations of={data} operations={[removeApp]} name="" />
           </Way>
         ) : null}

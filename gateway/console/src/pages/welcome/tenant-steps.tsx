@@ -56,14 +56,17 @@ function Choose({ what, existing, create, onDone }: ChooseProps) {
       {title}
     </label>
   );
+  // Below many it would not be seen.
+  const [isLong, makes] = [rows.length > 8, radio(anew, `A new ${what}`)];
   return (
     <form className={forms.form} onSubmit={send}>
       {write.failure && !write.isAtFields ? <FailureState failure={write.failure} /> : null}
       {rows.length > 0 ? (
         <fieldset className={forms.choices}>
           <legend className="visually-hidden">{`The ${what}`}</legend>
+          {isLong ? makes : null}
           {rows.map(({ id, name }) => radio(id, name))}
-          {radio(anew, `A new ${what}`)}
+          {isLong ? null : makes}
         </fieldset>
       ) : null}
       {wanted === anew ? (
