@@ -48,17 +48,9 @@ export default function Plot({ label, describedBy, points, cap, mark, ...shape }
       setMarkAt((before) => positionOf(drawn, markIndex, before));
     };
     const isBare = size === "small" && phone.matches;
-    const options = optionsOf(
-      box,
-      shape,
-      { zone, colours, isBare },
-      {
-        onMove,
-        onDraw,
-        rangeOf: () => latest.current.range,
-        isCut: () => latest.current.cap !== null,
-      },
-    );
+    const isCut = () => latest.current.cap !== null;
+    const hooks = { onMove, onDraw, rangeOf: () => latest.current.range, isCut };
+    const options = optionsOf(box, shape, { zone, colours, isBare }, hooks);
     const made = new uPlot(options, columnsOf(latest.current.points, shape, latest.current.cap), box);
     plot.current = made;
     const observer = new ResizeObserver(() => made.setSize({ width: box.clientWidth, height: box.clientHeight }));

@@ -35,9 +35,9 @@ export function Deliveries({ id, subscribed, status, setStatus }: DeliveriesProp
   );
   const isFiltered = [status, answer, event].some((each) => each !== "");
   const choices = [
-    ["Event", events, event, setEvent],
-    ["Answer", answers, answer, setAnswer],
     ["Status", states, status, setStatus],
+    ["Answer", answers, answer, setAnswer],
+    ["Event", events, event, setEvent],
   ] as const;
   return (
     <Section
