@@ -14,7 +14,7 @@ const refused = () => json(401, { code: "session_revoked", error: "The session w
 
 type Session = {
   accessToken(): Promise<string | null>;
-  begun(): Promise<string | null>;
+  signedInAgain(): Promise<string | null>;
   whenSessionChanges(callback: (what: string) => void): void;
 };
 
@@ -37,7 +37,7 @@ it("a sign-in over the page is not answered by the renewal of the session that e
     .mockImplementation(() => new Promise((resolve) => replies.push(resolve)));
   const restored = new Promise<string>((resolve) => session.whenSessionChanges(resolve));
   const before = session.accessToken();
-  const after = session.begun();
+  const after = session.signedInAgain();
   expect(replies).toHaveLength(1);
   replies[0]?.(refused());
   expect(await before).toBeNull();

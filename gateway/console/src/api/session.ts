@@ -51,10 +51,10 @@ export function renewed(stale: string | null, requested = () => {}): Promise<str
 }
 
 /**
- * The token of a session that begins over a page whose own has ended. A renewal that is under way is of the one that
+ * The token of a session that begins over a page whose own has ended. A renewal in flight is of the one that
  * ended, and would be refused. Null where the new one is refused, too; throws as `accessToken`.
  */
-export async function begun(): Promise<string | null> {
+export async function signedInAgain(): Promise<string | null> {
   await renewal?.catch(() => null);
   return renewed(null);
 }

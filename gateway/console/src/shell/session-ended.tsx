@@ -1,6 +1,6 @@
 import { type FormEvent, useState } from "react";
 import { call, type Failure } from "../api/call.ts";
-import { begun } from "../api/session.ts";
+import { signedInAgain } from "../api/session.ts";
 import { noteSession } from "../api/signed-in-mark.ts";
 import { Dialog, DialogActions } from "../parts/dialog.tsx";
 import { failureSentence } from "../rules/failure-sentence.ts";
@@ -29,7 +29,7 @@ export function SessionEnded({ me }: { me: Me }) {
     if (data?.mfaRequired) return elsewhere();
     noteSession();
     // The session's message about the sign-in closes this dialog, in every tab.
-    const token = await begun().catch(setFailure);
+    const token = await signedInAgain().catch(setFailure);
     if (token === null) elsewhere();
   }
 

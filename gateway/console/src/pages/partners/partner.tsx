@@ -16,7 +16,7 @@ import { useRecordId } from "../../parts/use-filters.ts";
 
 type Partner = BodyOf<"/api/v1/orgs/partners/{id}">;
 
-/** One partner, as the platform's administrators see it: its customers, those in trouble first, and what it may have. */
+/** One partner, for the platform: its customers, those in trouble first, and what it may have. */
 export function PartnerPage() {
   const id = useRecordId("/partners/$id");
   const partner = useGet("/api/v1/orgs/partners/{id}", { params: { path: { id } } });
