@@ -71,7 +71,13 @@ export function makeConsole() {
   });
   keepEarlierAssets(join(dist, "assets"), join(out, "assets"));
   rmSync(dist, { recursive: true, force: true });
-  renameSync(out, dist);
+  try {
+    renameSync(out, dist);
+  } catch (error) {
+    // Another start of this checkout was first: its build is of the same sources.
+    if (error.code !== "ENOTEMPTY" && error.code !== "EEXIST") throw error;
+    rmSync(out, { recursive: true });
+  }
   remember(stamp, wanted);
 }
 

@@ -42,7 +42,12 @@ type Device = ItemOf<"/api/v1/devices">;
 /** What needs a look first, while no filter and no order says otherwise. */
 const lead = {
   filters: { status: "quarantined,offline" },
-  order: <D extends Device>(devices: D[]) => worstFirst(devices, ({ status }) => toneOf(status)),
+  // Of those that are away, the newest first: older ones were seen before.
+  order: <D extends Device>(devices: D[]) =>
+    worstFirst(
+      devices.toSorted((one, other) => (other.lastSeenAt ?? "").localeCompare(one.lastSeenAt ?? "")),
+      ({ status }) => toneOf(status),
+    ),
 };
 
 /** The fleet that the user may see, newest first; a search finds decommissioned devices, too. */

@@ -60,7 +60,9 @@ export function DirectoryRequests({ id, preset, refused, onRefused }: DirectoryR
                 <Why of={group.first} />
               </td>
               <td>
-                <div>{directoryChange(group.first)}</div>
+                <div>
+                  <b>{directoryChange(group.first)}</b>
+                </div>
               </td>
             </RequestLine>
           ))}
@@ -100,5 +102,7 @@ const RequestLine = ({ of: { first, count }, children }: { of: Run<Request>; chi
 
 /** Why a request was refused; its codes are beside the pointer, and copied with what mends it. */
 const Why = ({ of: request }: { of: Request }) => (
-  <div data-tip={codesOf(request)}>{request.detail ?? codesOf(request)}</div>
+  <div className="soft" data-tip={codesOf(request)}>
+    {request.detail ?? codesOf(request)}
+  </div>
 );

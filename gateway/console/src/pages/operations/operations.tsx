@@ -79,9 +79,14 @@ const Needs = ({ of: needs }: { of: readonly PlatformNeed[] }) =>
 /** A row for each service, what is as usual in soft letters; its version only where it is not the gateway's. */
 function Services({ of: { services, version: usual } }: { of: Platform }) {
   const shared = sharedChecks(services);
+  const hasLetters = services.some(({ deadLetters }) => deadLetters !== 0);
+  const hasJobs = services.some(({ openJobs }) => openJobs !== 0);
+  const none = [...(hasLetters ? [] : ["no dead letters"]), ...(hasJobs ? [] : ["no open jobs"])];
   return (
-    <Section title="Services">
-      <PlainTable columns={["Service", "State", "Waiting", "Dead letters", "Jobs"]}>
+    <Section title="Services" action={none.length > 0 ? <p>{none.join(", ")}</p> : null}>
+      <PlainTable
+        columns={["Service", "State", "Waiting", ...(hasLetters ? ["Dead letters"] : []), ...(hasJobs ? ["Jobs"] : [])]}
+      >
         {services.map((each) => (
           <tr key={each.service}>
             <th scope="row">
@@ -92,8 +97,8 @@ function Services({ of: { services, version: usual } }: { of: Platform }) {
               <ServiceState of={each} shared={shared} />
             </td>
             <Waiting of={each} />
-            <Count of={each.deadLetters} tone="bad" />
-            <Count of={each.openJobs} />
+            {hasLetters ? <Count of={each.deadLetters} tone="bad" /> : null}
+            {hasJobs ? <Count of={each.openJobs} /> : null}
           </tr>
         ))}
       </PlainTable>
@@ -103,12 +108,16 @@ function Services({ of: { services, version: usual } }: { of: Platform }) {
 
 type Service = Platform["services"][number];
 
-/** How a service is: one that serves and misses what others have needs a look. */
-function ServiceState({ of: { status: state, checks }, shared }: { of: Service; shared: readonly string[] }) {
-  const own = Object.entries(checks).filter(([name, found]) => !isFine(found) && !shared.includes(name));
-  if (state !== "ok" || own.length === 0) return <Status of={state} />;
+/** How a service is: one that serves and misses what others have, or sends too slowly, needs a look. */
+function ServiceState({ of: service, shared }: { of: Service; shared: readonly string[] }) {
+  const { status: state, checks } = service;
+  const own = Object.entries(checks)
+    .filter(([name, found]) => !isFine(found) && !shared.includes(name))
+    .map(([name, found]) => `${checkName(name)}: ${found}`);
+  const isSlow = waitingParts(service).some(({ seconds }) => waitsLong(seconds));
+  if (state !== "ok" || (own.length === 0 && !isSlow)) return <Status of={state} />;
   return (
-    <span data-tone="warn" data-tip={own.map(([name, found]) => `${checkName(name)}: ${found}`).join("; ")}>
+    <span data-tone="warn" data-tip={own.join("; ") || undefined}>
       <Status of="needs a look" tone="warn" />
     </span>
   );
@@ -116,12 +125,17 @@ function ServiceState({ of: { status: state, checks }, shared }: { of: Service; 
 
 const unknown = <span className="soft">unknown</span>;
 
-/** What a service has still to send, marked once the oldest has waited long. */
-function Waiting({ of: { outbox, deliveries } }: { of: Service }) {
-  const parts = [
+/** What a service has still to send, of each kind that there is. */
+const waitingParts = ({ outbox, deliveries }: Service) =>
+  [
     ...(outbox ? [{ count: outbox.waiting, seconds: outbox.oldestSeconds, what: "messages" }] : []),
     ...(deliveries ? [{ count: deliveries.due, seconds: deliveries.oldestDueSeconds, what: "deliveries" }] : []),
   ].filter(({ count }) => count > 0);
+
+/** It in words, marked once the oldest has waited long. */
+function Waiting({ of: service }: { of: Service }) {
+  const { outbox } = service;
+  const parts = waitingParts(service);
   if (parts.length === 0) {
     return (
       <td className="soft" data-none={outbox !== null || undefined}>

@@ -58,7 +58,7 @@ export function Factors() {
         error ? <FailureState key={String(at)} failure={error.failure} onRetry={() => void refetch()} /> : null,
       )}
       <PlainTable columns={["With", "State"]} hasActions isBrief>
-        <Way name="Password">
+        <Way name="Password" state="set" isUsual>
           <LineOperations of={anywhere} operations={[changePassword]} name="" />
         </Way>
         {data?.totp ? (

@@ -32,7 +32,7 @@ function DensityChoice() {
   const [density, setDensity] = useState(chosenDensity);
   return (
     <label className={forms.inline}>
-      Rows are{" "}
+      Rows of lists{" "}
       <select
         value={density}
         onChange={({ target }) => {
@@ -41,7 +41,7 @@ function DensityChoice() {
           setDensity(wanted);
         }}
       >
-        <option value="usual">as usual</option>
+        <option value="usual">comfortable</option>
         <option value="compact">compact: more of them fit</option>
       </select>
     </label>

@@ -3,7 +3,6 @@ import { Section } from "../../parts/facts.tsx";
 import { useMe } from "../../parts/me.tsx";
 import { NameOf } from "../../parts/name-of.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
-import { Sides } from "../../parts/sides.tsx";
 import { NotAllowed } from "../../parts/states.tsx";
 import { StepNumber, stepState } from "../../parts/steps.tsx";
 import { counted } from "../../rules/counted.ts";
@@ -45,25 +44,25 @@ export function Welcome() {
   return (
     <>
       <PageTitle title="Bring a device online" sub={`${counted(steps.length, "steps")} to the first heartbeat.`} />
-      <Sides
-        main={
-          current ? (
-            <Section
-              key={current.title}
-              title={current.title}
-              action={
-                <p className="number">
-                  Step {at + 1} of {steps.length}
-                </p>
-              }
-            >
+      {current ? (
+        <Section
+          key={current.title}
+          title={current.title}
+          action={
+            <p className="number">
+              Step {at + 1} of {steps.length}
+            </p>
+          }
+        >
+          <div className={styles.step}>
+            <div>
               <p className="soft">{current.hint}</p>
               {current.form()}
-            </Section>
-          ) : null
-        }
-        side={<Way of={steps} at={at} backTo={backTo} />}
-      />
+            </div>
+            <Way of={steps} at={at} backTo={backTo} />
+          </div>
+        </Section>
+      ) : null}
     </>
   );
 }
@@ -72,23 +71,21 @@ type WayProps = { of: readonly WelcomeStep[]; at: number; backTo(index: number):
 
 /** All steps, a line for each: what was chosen in it and how to change that, or what it is for. */
 const Way = ({ of: steps, at, backTo }: WayProps) => (
-  <Section title="The way there">
-    <ol className={styles.way}>
-      {steps.map(({ title, says, done }, index) => (
-        <li key={title} aria-current={index === at ? "step" : undefined}>
-          <StepNumber of={index + 1} state={stepState(index, at)} />
-          <span>
-            <b>{title}</b> <small className="soft">{done ?? says}</small>
-          </span>
-          {done === null ? null : (
-            <button type="button" data-weight="link" onClick={() => backTo(index)}>
-              Change<span className="visually-hidden"> {title}</span>
-            </button>
-          )}
-        </li>
-      ))}
-    </ol>
-  </Section>
+  <ol className={styles.way} aria-label="Steps">
+    {steps.map(({ title, says, done }, index) => (
+      <li key={title} aria-current={index === at ? "step" : undefined}>
+        <StepNumber of={index + 1} state={stepState(index, at)} />
+        <span>
+          <b>{title}</b> <small className="soft">{done ?? says}</small>
+        </span>
+        {done === null ? null : (
+          <button type="button" data-weight="link" onClick={() => backTo(index)}>
+            Change<span className="visually-hidden"> {title}</span>
+          </button>
+        )}
+      </li>
+    ))}
+  </ol>
 );
 
 type WelcomeStep = {
