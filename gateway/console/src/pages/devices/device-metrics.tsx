@@ -108,7 +108,7 @@ function Meter({ title, icon: Icon, percent, when, points, range, stepMs }: Mete
           <header>
             <Icon size={15} aria-hidden />
             <h3>
-              {title} <small className={styles.highest}>highest {Math.round(highest)} %</small>
+              {title} <small>highest {Math.round(highest)} %</small>
             </h3>
             <b className={styles.now} data-tone={tone}>
               {Math.round(now)} %<small>{tone === "run" ? ` ${when}` : ` ${when}, ${fullness[tone]}`}</small>

@@ -1,5 +1,6 @@
 import { type ReactNode, useState } from "react";
 import { Section } from "../../parts/facts.tsx";
+import forms from "../../parts/field.module.css";
 import { useMe } from "../../parts/me.tsx";
 import { NameOf } from "../../parts/name-of.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
@@ -55,7 +56,7 @@ export function Welcome() {
           }
         >
           <div className={styles.step}>
-            <div>
+            <div className={forms.form}>
               <p className="soft">{current.hint}</p>
               {current.form()}
             </div>
