@@ -62,7 +62,7 @@ function Choose({ what, existing, create, onDone }: ChooseProps) {
     <form className={forms.form} onSubmit={send}>
       {write.failure && !write.isAtFields ? <FailureState failure={write.failure} /> : null}
       {rows.length > 0 ? (
-        <fieldset className={forms.choices}>
+        <fieldset className={forms.plain}>
           <legend className="visually-hidden">{`The ${what}`}</legend>
           {isLong ? makes : null}
           {rows.map(({ id, name }) => radio(id, name))}

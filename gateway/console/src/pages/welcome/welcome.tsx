@@ -4,10 +4,12 @@ import forms from "../../parts/field.module.css";
 import { useMe } from "../../parts/me.tsx";
 import { NameOf } from "../../parts/name-of.tsx";
 import { PageTitle } from "../../parts/page-title.tsx";
+import { Sides } from "../../parts/sides.tsx";
 import { NotAllowed } from "../../parts/states.tsx";
 import { StepNumber, stepState } from "../../parts/steps.tsx";
 import { counted } from "../../rules/counted.ts";
 import { type Me, whyNot } from "../../rules/why-not.ts";
+import { AgentSystems, NotJoining } from "../devices/before-joining.tsx";
 import { AgentStep, KeyStep } from "./device-steps.tsx";
 import { OrganizationStep, PartnerStep, SiteStep, timeZone } from "./tenant-steps.tsx";
 import styles from "./welcome.module.css";
@@ -36,7 +38,6 @@ export function Welcome() {
   const add = (more: Made) => setMade({ ...made, ...more });
   const steps = stepsOf(me, made, add);
   const at = steps.findIndex(({ done }) => done === null);
-  const current = steps[at];
   /** What follows from a step is chosen again, too. */
   const backTo = (index: number) => {
     const later = steps.slice(index);
@@ -45,48 +46,46 @@ export function Welcome() {
   return (
     <>
       <PageTitle title="Bring a device online" sub={`${counted(steps.length, "steps")} to the first heartbeat.`} />
-      {current ? (
-        <Section
-          key={current.title}
-          title={current.title}
-          action={
-            <p className="number">
-              Step {at + 1} of {steps.length}
-            </p>
-          }
-        >
-          <div className={styles.step}>
-            <div className={forms.form}>
-              <p className="soft">{current.hint}</p>
-              {current.form()}
-            </div>
-            <Way of={steps} at={at} backTo={backTo} />
-          </div>
-        </Section>
-      ) : null}
+      <Sides
+        main={<Way of={steps} at={at} backTo={backTo} />}
+        side={
+          <>
+            <AgentSystems />
+            <NotJoining />
+          </>
+        }
+      />
     </>
   );
 }
 
 type WayProps = { of: readonly WelcomeStep[]; at: number; backTo(index: number): void };
 
-/** All steps, a line for each: what was chosen in it and how to change that, or what it is for. */
+/** All steps, a line for each: what was chosen in it and how to change that, or what it is for; one is open. */
 const Way = ({ of: steps, at, backTo }: WayProps) => (
-  <ol className={styles.way} aria-label="Steps">
-    {steps.map(({ title, says, done }, index) => (
-      <li key={title} aria-current={index === at ? "step" : undefined}>
-        <StepNumber of={index + 1} state={stepState(index, at)} />
-        <span>
-          <b>{title}</b> <small className="soft">{done ?? says}</small>
-        </span>
-        {done === null ? null : (
-          <button type="button" data-weight="link" onClick={() => backTo(index)}>
-            Change<span className="visually-hidden"> {title}</span>
-          </button>
-        )}
-      </li>
-    ))}
-  </ol>
+  <Section title={`Step ${at + 1} of ${steps.length}`}>
+    <ol className={styles.way}>
+      {steps.map(({ title, says, hint, done, form }, index) => (
+        <li key={title} aria-current={index === at ? "step" : undefined}>
+          <StepNumber of={index + 1} state={stepState(index, at)} />
+          <div>
+            <b>{title}</b> <span className="soft">{index === at ? null : (done ?? says)}</span>
+            {index === at ? (
+              <div className={forms.form}>
+                <p className="soft">{hint}</p>
+                {form()}
+              </div>
+            ) : null}
+          </div>
+          {done === null ? null : (
+            <button type="button" data-weight="link" onClick={() => backTo(index)}>
+              Change<span className="visually-hidden"> {title}</span>
+            </button>
+          )}
+        </li>
+      ))}
+    </ol>
+  </Section>
 );
 
 type WelcomeStep = {
