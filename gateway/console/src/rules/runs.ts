@@ -1,13 +1,13 @@
 /** Rows that say the same: the first of them, those after it, what they say, and how many they are. */
 export type Run<R> = { first: R; rest: R[]; text: string; count: number };
 
-/** Rows of the same text that follow one another, as one. */
-export function runsOf<R>(rows: readonly R[], textOf: (row: R) => string): Run<R>[] {
+/** Rows of the same text that follow one another, as one, `most` at once. */
+export function runsOf<R>(rows: readonly R[], textOf: (row: R) => string, most = Number.POSITIVE_INFINITY): Run<R>[] {
   const runs: Run<R>[] = [];
   for (const row of rows) {
     const text = textOf(row);
     const last = runs.at(-1);
-    if (last?.text === text) addTo(last, row);
+    if (last?.text === text && last.count < most) addTo(last, row);
     else runs.push({ first: row, rest: [], text, count: 1 });
   }
   return runs;

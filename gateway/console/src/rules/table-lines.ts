@@ -1,3 +1,5 @@
+import { runsOf } from "./runs.ts";
+
 /**
  * What stands below one another: a row by its index, a heading above the row of that index, or the line of a run up to
  * it; `folded` is how many rows a heading shows and hides, null where they are always shown.
@@ -52,24 +54,15 @@ const headingOf = ({ key, group, at }: Grouped): TableLine => ({
 
 function withHeadings(rows: readonly Grouped[], opened: ReadonlySet<string>): TableLine[] {
   let shown: string | null = null;
-  return runsOf(rows).flatMap(([first, ...more]) => {
+  return runsOf(rows, textOf, mostFolded + 1).flatMap(({ first, rest }) => {
     const isNew = first.group !== null && first.group !== shown;
     shown = first.group;
-    return [...(isNew ? [headingOf(first)] : []), lineOf(first), ...repeated(first, more, opened)];
+    return [...(isNew ? [headingOf(first)] : []), lineOf(first), ...repeated(first, rest, opened)];
   });
 }
 
-/** Rows of one group that say the same after one another, together; any other is alone. */
-function runsOf(rows: readonly Grouped[]): [Grouped, ...Grouped[]][] {
-  const runs: [Grouped, ...Grouped[]][] = [];
-  for (const row of rows) {
-    const last = runs.at(-1);
-    const isSame = row.run !== null && last?.[0].run === row.run && last[0].group === row.group;
-    if (last && isSame && last.length <= mostFolded) last.push(row);
-    else runs.push([row]);
-  }
-  return runs;
-}
+/** What counts of a row in a run: one that never repeats another has a text of its own. */
+const textOf = ({ key, group, run }: Grouped) => JSON.stringify(run === null ? [key] : [group, run]);
 
 /** The rows after the first of a run: behind a line of their number, unless they are as short as that. */
 function repeated(first: Grouped, more: readonly Grouped[], opened: ReadonlySet<string>): TableLine[] {
