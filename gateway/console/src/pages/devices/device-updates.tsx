@@ -60,10 +60,9 @@ export function DeviceUpdates({ id, isShort = false }: { id: string; isShort?: b
               <tr key={each.component}>
                 <th scope="row" className={styles.program}>
                   {each.component}
+                  {isShort ? <small className="number">{versions(each)}</small> : null}
                 </th>
-                {isShort ? (
-                  <td className="number">{versions(each)}</td>
-                ) : (
+                {isShort ? null : (
                   <>
                     <td className="number">{each.current ?? "not reported"}</td>
                     <td className="number">{each.target ?? "none"}</td>
@@ -96,7 +95,7 @@ export function DeviceUpdates({ id, isShort = false }: { id: string; isShort?: b
   );
 }
 
-const shortShape = { columns: ["Program", "Version", "Decision"], isBrief: true } as const;
+const shortShape = { columns: ["Program", "Decision"], isBrief: true } as const;
 
 type Component = BodyOf<"/api/v1/devices/{id}/update-decision">["components"][number];
 
