@@ -51,8 +51,8 @@ export function renewed(stale: string | null, requested = () => {}): Promise<str
 }
 
 /**
- * The token of a session that begins over a page whose own has ended. A renewal in flight is of the one that
- * ended, and would be refused. Null where the new one is refused, too; throws as `accessToken`.
+ * The token after a sign-in over a page whose session had ended. A renewal in flight is of that session, and would be
+ * refused. Null where the new one is refused, too; throws as `accessToken`.
  */
 export async function signedInAgain(): Promise<string | null> {
   await renewal?.catch(() => null);

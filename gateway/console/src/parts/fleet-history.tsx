@@ -14,14 +14,13 @@ const spans = [
 const usual = "168";
 const [hourMs, freshMs] = [3_600_000, 300_000];
 
+/** Each with the API's name of it. */
 const series = [
-  { name: "Online", tone: "good" },
-  { name: "Updating", tone: "run" },
-  { name: "To approve", tone: "warn" },
-  { name: "Offline", tone: "off" },
+  { status: "online", name: "Online", tone: "good" },
+  { status: "updating", name: "Updating", tone: "run" },
+  { status: "quarantined", name: "To approve", tone: "warn" },
+  { status: "offline", name: "Offline", tone: "off" },
 ] as const;
-/** The API's names of the series. */
-const statuses = ["online", "updating", "quarantined", "offline"] as const;
 
 type FleetHistoryProps = { orgId: string | undefined; summary: BodyOf<"/api/v1/devices/summary"> | undefined };
 
@@ -37,9 +36,9 @@ export function FleetHistory({ orgId, summary }: FleetHistoryProps) {
     { params: { query: { from, step, ...(orgId ? { orgId } : {}) } } },
     { everyMs: freshMs, freshMs },
   );
-  const points = (data?.data ?? []).map((each) => ({ at: each.at, values: statuses.map((status) => each[status]) }));
+  const points = (data?.data ?? []).map((each) => ({ at: each.at, values: series.map(({ status }) => each[status]) }));
   const countNow = (wanted: string) => summary?.byStatus.find(({ status }) => status === wanted)?.count ?? 0;
-  const now = { at: new Date(dataUpdatedAt).toISOString(), values: statuses.map(countNow) };
+  const now = { at: new Date(dataUpdatedAt).toISOString(), values: series.map(({ status }) => countNow(status)) };
   const dip = deepestDip(points.map(({ values: [online = 0] }) => online));
   const mark = dip
     ? {

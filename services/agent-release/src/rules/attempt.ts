@@ -14,11 +14,14 @@ export type Said = {
   stopped?: DeviceStop | null;
 };
 
-/** Why a device is to be offered nothing more, whatever it has begun: its updates are off, or it may have none. */
+/** Whether a device of this status may have no update at all. */
+export const isIneligible = (status: string): boolean => status === "quarantined" || status === "decommissioned";
+
+/** Why a device is to be offered nothing more, whatever it has started: its updates are off, or it may have none. */
 export type DeviceStop = "auto_update_off" | "not_eligible";
 
 export function deviceStop(device: { status: string; autoUpdateEnabled: boolean }): DeviceStop | null {
-  if (device.status === "quarantined" || device.status === "decommissioned") return "not_eligible";
+  if (isIneligible(device.status)) return "not_eligible";
   return device.autoUpdateEnabled ? null : "auto_update_off";
 }
 

@@ -1,4 +1,5 @@
 import type { Rule as RuleNumber } from "@muster/proto/muster/release/v1/update_pb";
+import { isIneligible } from "./attempt.ts";
 import { type Component, components, platformOf } from "./component.ts";
 import { type Device, haltOf, hasExpired, type PlannedRelease, type PlannedRollout, stoppedBy } from "./plan.ts";
 import { sentenceOf as lowerCounter } from "./release-trust.ts";
@@ -77,7 +78,7 @@ export function decideComponent(input: GateInput, component: Component, taken: b
   });
   // A held device is shown the version that it is held back from.
   const held = (rule: Rule, detail: string) => said(rule, detail, found ?? {});
-  if (device.status === "quarantined" || device.status === "decommissioned") {
+  if (isIneligible(device.status)) {
     return held("not_eligible", `The device is ${device.status}`);
   }
   if (current === null || current === "")

@@ -53,7 +53,7 @@ const input = (releases: PlannedRelease[], promotedId: string | null = "1.1.0"):
   backOffMs: [3_600_000],
   now,
 });
-const of = (device: Partial<GateInput["device"]>): GateInput => {
+const withDevice = (device: Partial<GateInput["device"]>): GateInput => {
   const usual = input([release()]);
   return { ...usual, device: { ...usual.device, ...device } };
 };
@@ -93,8 +93,14 @@ describe("an open attempt", () => {
       "withdraw",
       "no_artifact",
     ],
-    ["one that began, updates turned off", of({ autoUpdateEnabled: false }), started, "withdraw", "auto_update_off"],
-    ["one that began, quarantined", of({ status: "quarantined" }), started, "withdraw", "not_eligible"],
+    [
+      "one that began, updates turned off",
+      withDevice({ autoUpdateEnabled: false }),
+      started,
+      "withdraw",
+      "auto_update_off",
+    ],
+    ["one that began, quarantined", withDevice({ status: "quarantined" }), started, "withdraw", "not_eligible"],
     ["one that began, of a yanked version", input([release({ yanked: true })]), started, "withhold", "halted"],
   ])("is %s, case %#", (_what, of, offer, move, rule) => {
     const { decisions, open: to } = resolveOffer(of, offer);

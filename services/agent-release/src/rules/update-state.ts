@@ -1,3 +1,4 @@
+import { isIneligible } from "./attempt.ts";
 import { backOffUntil, type Decision, type GateInput } from "./gate.ts";
 import { compareVersions, parseVersion } from "./version.ts";
 
@@ -12,7 +13,7 @@ const worstFirst: readonly UpdateState[] = ["failed", "behind", "ahead", "curren
  */
 export function updateStateOf(input: GateInput, decisions: readonly Decision[]): UpdateState | null {
   const { status } = input.device;
-  if (status === "quarantined" || status === "decommissioned") return null;
+  if (isIneligible(status)) return null;
   const states = decisions.map((decision) => stateOf(input, decision));
   return worstFirst.find((state) => states.includes(state)) ?? null;
 }
