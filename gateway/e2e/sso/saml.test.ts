@@ -321,6 +321,7 @@ describe("a sign-in by SAML", () => {
       }),
     );
     const answered = await Promise.all(inFlight.map(({ visitor, last }) => post(visitor, fieldsOf(last))));
+    expect(answered.map((each) => reasonOf(each))).toEqual([null, null, null]);
     const ends = await Promise.all(
       answered.map(({ location }, at) => (inFlight[at] as (typeof inFlight)[0]).visitor.get(location ?? "")),
     );

@@ -98,8 +98,12 @@ export function codeOf({ location }: Visit): string {
   return code;
 }
 
-/** Why a login flow ended without a code; null when it ended with one. */
-export const reasonOf = ({ location }: Visit) => new URL(location ?? "").searchParams.get("reason");
+/** Why a login flow ended without a code; null when it ended with one. Throws where no redirect ends it. */
+export function reasonOf({ location, status, url, text }: Visit): string | null {
+  if (location === null)
+    throw new Error(`the login flow stopped at ${url}, which answered ${status}: ${text.slice(0, 500)}`);
+  return new URL(location).searchParams.get("reason");
+}
 
 /** Signs a user in through a provider, with all redirects. */
 export async function signInThrough(cluster: Cluster, orgId: string): Promise<SignedIn & { api: Api }> {

@@ -6,12 +6,16 @@ import { sql } from "@muster/db";
 import { openEgress, parseExceptions, validateUrl } from "@muster/egress";
 import { createLogger, gauge, secretBox, uuidv7 } from "@muster/kit";
 import { listening, testCaFile, testCertificate } from "@muster/testing";
-import { refreshMetadata, refreshOutOfTurn, warnOfExpiry } from "../commands/sso/refresh-metadata.ts";
+import { unchangedProvider } from "../commands/sso/login-flow.ts";
+import { refreshMetadata, refreshOutOfTurn, storeMetadata, warnOfExpiry } from "../commands/sso/refresh-metadata.ts";
 import { endKeyGracePeriods, renewKey } from "../commands/sso/renew-key.ts";
 import { readCertificate } from "../crypto/saml/certificates.ts";
 import { newOwnKey } from "../crypto/saml/own-key.ts";
+import { asService } from "../rules/as-service.ts";
 import type { ProviderRow, StoredCertificate } from "../rules/sso/provider.ts";
+import type { LoginFlowEnded } from "../rules/sso/reasons.ts";
 import { samlKeyLocation, sealedColumns, secretPurposes } from "../store/sealed-columns.ts";
+import { findLogin, insertLogin, type LoginRow } from "../store/sso/logins.ts";
 import { readProvider } from "../store/sso/providers.ts";
 import { startTestIdentity, type TestIdentity } from "../testing/identity.ts";
 import { recheckDomains } from "./sso-cleanup.ts";
@@ -111,21 +115,32 @@ async function provider(
   return { id, path, entityId, read };
 }
 
-/** A login flow through a provider that began at a generation; the result reads the generation it has. */
-async function signInOf(providerId: string, generation: number): Promise<() => Promise<number | undefined>> {
-  const hash = randomBytes(32);
+/**
+ * A login flow through a provider that began just now. The result resolves to how it would go on, read anew and as a
+ * request has it in hand that read it before: "goes on", or the reason for its end.
+ */
+async function loginFlowOf({
+  id,
+  read,
+}: {
+  id: string;
+  read(): Promise<ProviderRow>;
+}): Promise<() => Promise<string[]>> {
+  const stateHash = randomBytes(32);
+  const { generation } = await read();
   const { now } = identity.clock;
-  await identity.db.tx(identity.system, (tx) =>
-    tx.execute(sql`
-      INSERT INTO sso_login_sessions (state_hash, provider_id, generation, kind, redirect_url, created_at, expires_at)
-      VALUES (${hash}, ${providerId}, ${generation}, 'login', '/', ${now}, ${new Date(now.getTime() + 10 * dayMs)})`),
-  );
+  const flow = { kind: "login", user_id: null, session_id: null, request_id: null, secrets_sealed: null } as const;
+  const login = { ...flow, state_hash: stateHash, provider_id: id, generation, redirect_url: "/" };
+  await insertLogin(identity.db, login, now, new Date(now.getTime() + 10 * dayMs));
+  const inHand = await findLogin(identity.db, stateHash);
   return async () => {
-    const [row] = await identity.db.read<{ generation: number }>(
-      identity.system,
-      sql`SELECT generation FROM sso_login_sessions WHERE state_hash = ${hash}`,
+    const ends = [await findLogin(identity.db, stateHash), inHand].map((row) =>
+      unchangedProvider({ db: identity.db }, row as LoginRow).then(
+        () => "goes on",
+        (error: LoginFlowEnded) => error.reason,
+      ),
     );
-    return row?.generation;
+    return Promise.all(ends);
   };
 }
 
@@ -136,7 +151,7 @@ const actionsOf = async ({ id }: { id: string }) => (await identity.auditOf(id))
 describe("metadata of a SAML provider", () => {
   it("is read daily: a new certificate is added, which sign-ins in flight survive, and is audited", async () => {
     const own = await provider([key]);
-    const inFlight = await signInOf(own.id, 1);
+    const inFlight = await loginFlowOf(own);
     pages.set(own.path, metadataOf(own.entityId, [key, next]));
     pass(dayMs - 1_000);
     await refreshMetadata(deps);
@@ -145,16 +160,15 @@ describe("metadata of a SAML provider", () => {
     await refreshMetadata(deps);
     expect(await fingerprintsOf(own)).toEqual([key.fingerprint, next.fingerprint].sort());
     expect(await own.read()).toMatchObject({
-      generation: 2,
       saml_metadata_error: null,
       saml_metadata_at: identity.clock.now,
     });
-    expect(await inFlight()).toBe(2);
+    expect(await inFlight()).toEqual(["goes on", "goes on"]);
     const [row] = await identity.auditOf(own.id);
     expect([row?.action, row?.actorType, row?.actorId]).toEqual(["sso.provider.update", "system", "identity"]);
     pass(dayMs + 1_000);
     await refreshMetadata(deps);
-    expect([(await own.read()).generation, await actionsOf(own)]).toEqual([2, ["sso.provider.update"]]);
+    expect(await actionsOf(own)).toEqual(["sso.provider.update"]);
   });
 
   it("keeps a certificate that it no longer names for seven days", async () => {
@@ -165,12 +179,12 @@ describe("metadata of a SAML provider", () => {
       await refreshMetadata(deps);
       expect(await fingerprintsOf(own)).toEqual([key.fingerprint, next.fingerprint].sort());
     }
-    const inFlight = await signInOf(own.id, 1);
+    const inFlight = await loginFlowOf(own);
     pass(dayMs + 1_000);
     await refreshMetadata(deps);
     expect(await fingerprintsOf(own)).toEqual([next.fingerprint]);
     // What was verified by the certificate that has ended counts no more.
-    expect([(await own.read()).generation, await inFlight()]).toEqual([2, 1]);
+    expect(await inFlight()).toEqual(["provider_changed", "provider_changed"]);
   });
 
   it("is read ahead of its schedule once for concurrent sign-ins, and again after 30 s", async () => {
@@ -218,6 +232,17 @@ describe("metadata of a SAML provider", () => {
     await refreshMetadata(deps);
     expect(await own.read()).toMatchObject({ generation: 1, saml_metadata_error: null });
     expect(await actionsOf(own)).toEqual([]);
+  });
+
+  it("is stored by two reads at once without the loss of what either found, audited once", async () => {
+    const own = await provider([key], { readMsAgo: 31_000 });
+    const row = await own.read();
+    const found = { certificates: [key, next], omitted: [] };
+    await Promise.all([1, 2].map(() => storeMetadata(deps, asService(), row, found)));
+    // One that read before the other had changed anything, from a replica that had not seen the new key.
+    await storeMetadata(deps, asService(), row, { certificates: [key], omitted: [] });
+    expect(await fingerprintsOf(own)).toEqual([key.fingerprint, next.fingerprint].sort());
+    expect(await actionsOf(own)).toEqual(["sso.provider.update"]);
   });
 
   it("is not read for an inactive provider, and overwrites no concurrent change by a user", async () => {
@@ -361,14 +386,13 @@ describe("our next key for a SAML provider", () => {
       return identity.db.tx(identity.system, (tx) => renewKey(withSealing, tx, row, fresh, days));
     };
     await renew(present, 0);
-    const { generation } = await renew(next, 3);
-    const inFlight = await signInOf(own.id, generation);
+    await renew(next, 3);
+    const inFlight = await loginFlowOf(own);
     pass(3 * dayMs - 1_000);
     await endKeyGracePeriods(withSealing);
     expect(await own.read()).toMatchObject({
       saml_sp_certificate: "present",
       saml_next_certificate: "next",
-      generation,
     });
     pass(2_000);
     await endKeyGracePeriods(withSealing);
@@ -376,7 +400,7 @@ describe("our next key for a SAML provider", () => {
     const row = await own.read();
     expect(row).toMatchObject({ saml_sp_certificate: "next", saml_next_certificate: null, saml_next_key_at: null });
     expect(sealing.open(row.saml_key_sealed as Buffer, samlKeyLocation(own.id)).toString()).toBe("next");
-    expect([row.generation, await inFlight()]).toEqual([generation + 1, generation + 1]);
+    expect(await inFlight()).toEqual(["goes on", "goes on"]);
     expect(await actionsOf(own)).toEqual(["sso.provider.keys.rotate"]);
   });
 });

@@ -13,7 +13,7 @@ import { recordProvider } from "../emits/sso-facts.ts";
 import { ownerOf } from "../rules/owner.ts";
 import { missingOf } from "../rules/sso/endpoints.ts";
 import { ssoPresets } from "../rules/sso/presets.ts";
-import { hasOtherSubjects, type ProviderRow, type StoredCertificate } from "../rules/sso/provider.ts";
+import { hasOtherSubjects, isSameVersion, type ProviderRow, type StoredCertificate } from "../rules/sso/provider.ts";
 import { newProviderFields, providerChange, requireChange } from "../rules/sso/provider-fields.ts";
 import { type FailedSignIns, providerHealth } from "../rules/sso/provider-health.ts";
 import { failedSignIns, findAttempt, listAttempts } from "../store/sso/attempts.ts";
@@ -154,7 +154,7 @@ function providerChanges(deps: SsoDeps): Pick<Handlers, "createSsoProvider" | "u
         // users' links.
         const changed = await db.tx({ ...context, caller: deps.system }, async (tx) => {
           const locked = await lock(tx, context, id);
-          if (locked.generation !== before.generation) return null;
+          if (!isSameVersion(locked, before)) return null;
           const at = now();
           const row = await writeProvider(tx, id, values, at);
           const details = changesBetween(visibleFields(before), visibleFields(row));

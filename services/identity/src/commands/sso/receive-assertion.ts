@@ -11,7 +11,7 @@ import { SamlRefused, SamlStatus } from "../../rules/sso/saml/refused.ts";
 import { contextSaysMfa, profileOf, samlUser } from "../../rules/sso/saml/saml-user.ts";
 import { loginSecretsLocation } from "../../store/sealed-columns.ts";
 import { endUnanswered, findLogin, insertAssertion, keepAssertion, type LoginRow } from "../../store/sso/logins.ts";
-import { holdProvider, readProvider } from "../../store/sso/providers.ts";
+import { holdProvider } from "../../store/sso/providers.ts";
 import { failedLoginFlow, type PartialLoginFlow, unchangedProvider, usableStatuses } from "./login-flow.ts";
 import { refreshOutOfTurn } from "./refresh-metadata.ts";
 import { samlVerification } from "./saml-provider.ts";
@@ -48,36 +48,22 @@ export async function receiveAssertion(
   }
 }
 
-/** Verifications of one response, at most: certificates may join while it is verified. */
-const maxTries = 3;
-
-/** Verifies the response and stores its content, once more when the provider's certificates are others by then. */
+/** Verifies the response and stores its content. */
 async function accepted(deps: SsoDeps, context: CallContext, flow: PartialLoginFlow, request: Posted): Promise<string> {
-  for (let tried = 1; ; tried++) {
-    flow.step = "consume";
-    const login = await pendingLogin(deps, flow.stateHash, request.relayState);
-    flow.login = login;
-    const provider = await unchangedProvider(deps, login);
-    flow.provider = provider;
-    flow.step = "assertion";
-    requireWhole(request);
-    try {
-      const facts = await factsOf(deps, context, provider, login, request.samlResponse);
-      return await keep(deps, context, flow.stateHash, login, provider, facts);
-    } catch (error) {
-      if (tried === maxTries || !(await isRenewed(deps, provider, error))) throw error;
-    }
-  }
-}
-
-/**
- * Whether what refused a response is no longer so: the provider has changed since. An unknown key makes its metadata be
- * read first.
- */
-async function isRenewed(deps: SsoDeps, provider: ProviderRow, error: unknown): Promise<boolean> {
-  if (isUnknownKey(error)) await refreshOutOfTurn(deps, provider);
-  else if (!(error instanceof LoginFlowEnded && error.reason === "provider_changed")) return false;
-  return (await readProvider(deps.db, provider.id))?.generation !== provider.generation;
+  const login = await pendingLogin(deps, flow.stateHash, request.relayState);
+  flow.login = login;
+  const provider = await unchangedProvider(deps, login);
+  flow.provider = provider;
+  flow.step = "assertion";
+  requireWhole(request);
+  const verified = (by: ProviderRow) => factsOf(deps, context, by, login, request.samlResponse);
+  const facts = await verified(provider).catch(async (error: unknown) => {
+    if (!isUnknownKey(error)) throw error;
+    // Its metadata may name the key by now.
+    await refreshOutOfTurn(deps, provider);
+    return verified(await unchangedProvider(deps, login));
+  });
+  return keep(deps, context, flow.stateHash, login, provider, facts);
 }
 
 const isUnknownKey = (error: unknown) =>

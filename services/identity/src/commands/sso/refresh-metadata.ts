@@ -6,8 +6,13 @@ import { recordProvider } from "../../emits/sso-facts.ts";
 import { asService } from "../../rules/as-service.ts";
 import type { ProviderRow, StoredCertificate } from "../../rules/sso/provider.ts";
 import { daysLeft, warningAt, withGracePeriod } from "../../rules/sso/saml/certificate-grace.ts";
-import { continueLoginFlows } from "../../store/sso/logins.ts";
-import { expiringProviders, noteMetadata, noteWarning, staleMetadata } from "../../store/sso/saml-maintenance.ts";
+import {
+  expiringProviders,
+  lockCertificates,
+  noteMetadata,
+  noteWarning,
+  staleMetadata,
+} from "../../store/sso/saml-maintenance.ts";
 import { metadataIn } from "./prepare-saml.ts";
 
 const hourMs = 3_600_000;
@@ -65,8 +70,9 @@ async function refreshOne(deps: Deps, row: ProviderRow): Promise<void> {
 }
 
 /**
- * Stores what the metadata names now, audits changed certificates and returns them; null when the provider changed
- * meanwhile, and nothing is written. New certificates let login flows in flight go on; the end of one ends them.
+ * Stores what the metadata names now, audits changed certificates and returns them; null when people changed the
+ * provider meanwhile, and nothing is written. Login flows in flight go on with new certificates; the end of one ends
+ * them.
  */
 export function storeMetadata(
   { db, now }: Pick<Deps, "db" | "now">,
@@ -76,13 +82,14 @@ export function storeMetadata(
 ): Promise<StoredCertificate[] | null> {
   return db.tx({ ...who, caller: systemCaller("identity") }, async (tx) => {
     const at = now();
-    const certificates = withGracePeriod(row.saml_certificates, found, at);
-    const [before = [], after = []] = [row.saml_certificates, certificates].map(fingerprints);
+    const stored = await lockCertificates(tx, row);
+    if (stored === null) return null;
+    const certificates = withGracePeriod(stored, found, at);
+    const [before = [], after = []] = [stored, certificates].map(fingerprints);
     const isChanged = String(before) !== String(after);
-    const isNoted = await noteMetadata(tx, row, { found: { certificates, omitted }, error: null, isChanged }, at);
-    if (!isNoted) return null;
+    const hasEnded = !before.every((fingerprint) => after.includes(fingerprint));
+    await noteMetadata(tx, row, { found: { certificates, omitted }, error: null, isChanged, hasEnded }, at);
     if (!isChanged) return certificates;
-    if (before.every((fingerprint) => after.includes(fingerprint))) await continueLoginFlows(tx, row);
     const changes = { before: { samlCertificates: before }, after: { samlCertificates: after } };
     recordProvider(tx, who, row, "sso.provider.update", { changedFields: ["samlCertificates"], changes }, at);
     return certificates;

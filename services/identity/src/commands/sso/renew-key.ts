@@ -4,7 +4,6 @@ import { recordProvider } from "../../emits/sso-facts.ts";
 import { asService } from "../../rules/as-service.ts";
 import type { ProviderRow } from "../../rules/sso/provider.ts";
 import { samlKeyLocation, samlNextKeyLocation } from "../../store/sealed-columns.ts";
-import { continueLoginFlows } from "../../store/sso/logins.ts";
 import { dueKeys, lockDueKey, moveNextKey, offerKey, replaceKey } from "../../store/sso/saml-keys.ts";
 
 const dayMs = 86_400_000;
@@ -30,20 +29,30 @@ export async function renewKey(
   const at = now();
   const until = new Date(at.getTime() + graceDays * dayMs);
   if (row.saml_next_key_sealed !== null) {
-    return graceDays === 0 ? takeOver({ sealing }, tx, row, at) : moveNextKey(tx, id, until, at);
+    return graceDays === 0
+      ? takeOver({ sealing }, tx, row, { endsLoginFlows: true, now: at })
+      : moveNextKey(tx, id, until, at);
   }
   const sealed = (location: string) => sealing.seal(Buffer.from(fresh.privateKey), location);
   const { certificate } = fresh;
-  if (graceDays === 0) return replaceKey(tx, id, { sealed: sealed(samlKeyLocation(id)), certificate }, at);
+  if (graceDays === 0) {
+    const key = { sealed: sealed(samlKeyLocation(id)), certificate };
+    return replaceKey(tx, id, key, { endsLoginFlows: true, now: at });
+  }
   return offerKey(tx, id, { sealed: sealed(samlNextKeyLocation(id)), certificate }, until, at);
 }
 
 /** The next key replaces the present one, sealed for its new column. */
-function takeOver({ sealing }: Pick<SsoDeps, "sealing">, tx: Tx, row: ProviderRow, now: Date): Promise<ProviderRow> {
+function takeOver(
+  { sealing }: Pick<SsoDeps, "sealing">,
+  tx: Tx,
+  row: ProviderRow,
+  how: { endsLoginFlows: boolean; now: Date },
+): Promise<ProviderRow> {
   const { id, saml_next_key_sealed: next, saml_next_certificate: certificate } = row;
   if (next === null || certificate === null) throw new Error("a SAML provider has no next key of ours");
   const sealed = sealing.seal(sealing.open(next, samlNextKeyLocation(id)), samlKeyLocation(id));
-  return replaceKey(tx, id, { sealed, certificate }, now);
+  return replaceKey(tx, id, { sealed, certificate }, how);
 }
 
 /**
@@ -58,8 +67,7 @@ export async function endKeyGracePeriods(deps: Pick<SsoDeps, "db" | "sealing" | 
       const at = now();
       const row = await lockDueKey(tx, id, at);
       if (row === null) return;
-      await takeOver(deps, tx, row, at);
-      await continueLoginFlows(tx, row);
+      await takeOver(deps, tx, row, { endsLoginFlows: false, now: at });
       recordProvider(tx, who, row, "sso.provider.keys.rotate", { graceDays: 0 }, at);
     });
   }

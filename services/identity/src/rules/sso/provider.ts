@@ -66,6 +66,7 @@ export type ProviderRow = {
   saml_next_key_sealed: Buffer | null;
   saml_next_certificate: string | null;
   saml_next_key_at: Date | null;
+  /** Moves on with what ends login flows in flight: they may finish at the generation at which they began alone. */
   generation: number;
   created_by: string;
   created_at: Date;
@@ -80,6 +81,15 @@ export const hasOtherSubjects = (before: ProviderRow, after: ProviderRow): boole
   before.issuer !== after.issuer ||
   before.saml_entity_id !== after.saml_entity_id ||
   before.subject_attribute !== after.subject_attribute;
+
+/**
+ * Whether nothing of a provider has changed between two reads: people move its generation on, metadata and the end of a
+ * grace period do not.
+ */
+export const isSameVersion = (one: ProviderRow, other: ProviderRow): boolean =>
+  one.generation === other.generation &&
+  one.saml_metadata_at?.getTime() === other.saml_metadata_at?.getTime() &&
+  one.saml_sp_certificate === other.saml_sp_certificate;
 
 /** Where a provider belongs: an organization, or with null its partner. */
 export type Owner = { partnerId: string; orgId: string | null };

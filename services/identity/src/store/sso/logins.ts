@@ -92,24 +92,6 @@ export async function endUnanswered(db: Database, stateHash: Buffer, now: Date):
   );
 }
 
-/**
- * Lets the login flows of a provider go on after a change that none of them depends on, which has moved its generation
- * from this one to the next. As the system alone.
- */
-export async function continueLoginFlows(
-  tx: Tx,
-  { id, generation }: { id: string; generation: number },
-): Promise<void> {
-  const next = generation + 1;
-  await Promise.all([
-    tx.execute(sql`
-      UPDATE sso_login_sessions SET generation = ${next}
-      WHERE provider_id = ${id} AND generation = ${generation} AND consumed_at IS NULL`),
-    tx.execute(sql`
-      UPDATE sso_exchange_codes SET generation = ${next} WHERE provider_id = ${id} AND generation = ${generation}`),
-  ]);
-}
-
 /** Notes an accepted assertion; false when it was accepted before. */
 export async function insertAssertion(tx: Tx, providerId: string, hash: Buffer, expiresAt: Date): Promise<boolean> {
   const inserted = await tx.execute(sql`

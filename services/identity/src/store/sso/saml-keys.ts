@@ -25,12 +25,17 @@ export async function moveNextKey(tx: Tx, id: string, at: Date, now: Date): Prom
   return written(row);
 }
 
-/** Replaces the present key; none is next then. Moves the generation on. */
-export async function replaceKey(tx: Tx, id: string, key: SealedKey, now: Date): Promise<ProviderRow> {
+/** Replaces the present key; none is next then. Moves the generation on where login flows in flight shall end. */
+export async function replaceKey(
+  tx: Tx,
+  id: string,
+  key: SealedKey,
+  { endsLoginFlows, now }: { endsLoginFlows: boolean; now: Date },
+): Promise<ProviderRow> {
   const [row] = await tx.query<ProviderRow>(sql`
     UPDATE sso_providers t SET saml_key_sealed = ${key.sealed}, saml_sp_certificate = ${key.certificate},
       saml_next_key_sealed = NULL, saml_next_certificate = NULL, saml_next_key_at = NULL,
-      generation = generation + 1, updated_at = ${now}
+      generation = generation + ${endsLoginFlows ? 1 : 0}, updated_at = ${now}
     WHERE t.id = ${id} RETURNING ${providerColumns}`);
   return written(row);
 }

@@ -27,32 +27,45 @@ export function staleMetadata(
   );
 }
 
-/** What a read of the metadata found, or why it failed; `isChanged` when the certificates are others now. */
+/** The certificates of a provider, locked until the end of the transaction; null when people changed it meanwhile. */
+export async function lockCertificates(
+  tx: Tx,
+  { id, generation }: Pick<ProviderRow, "id" | "generation">,
+): Promise<StoredCertificate[] | null> {
+  const [row] = await tx.query<Pick<ProviderRow, "saml_certificates">>(sql`
+    SELECT saml_certificates FROM sso_providers WHERE id = ${id} AND generation = ${generation} FOR UPDATE`);
+  return row?.saml_certificates ?? null;
+}
+
+/**
+ * What a read of the metadata found, or why it failed; `isChanged` when the certificates are others now, `hasEnded`
+ * when one of them counts no more.
+ */
 export type MetadataOutcome = {
   found: { certificates: StoredCertificate[]; omitted: string[] } | null;
   error: string | null;
   isChanged?: boolean;
+  hasEnded?: boolean;
 };
 
 /**
- * Stores the outcome of a metadata read; changed certificates increment the generation. False when the provider changed
- * meanwhile: then nothing is written.
+ * Stores the outcome of a metadata read; the end of a certificate moves the generation on. Nothing is written when
+ * people changed the provider meanwhile.
  */
 export async function noteMetadata(
   tx: Tx,
   { id, generation }: Pick<ProviderRow, "id" | "generation">,
-  { found, error, isChanged = false }: MetadataOutcome,
+  { found, error, isChanged = false, hasEnded = false }: MetadataOutcome,
   now: Date,
-): Promise<boolean> {
+): Promise<void> {
   const kept = found === null ? null : JSON.stringify(found.certificates);
-  const noted = await tx.execute(sql`
+  await tx.execute(sql`
     UPDATE sso_providers SET saml_metadata_at = ${now}, saml_metadata_error = ${error},
       saml_certificates = coalesce(${kept}::jsonb, saml_certificates),
       saml_metadata_omitted = coalesce(${found?.omitted ?? null}::text[], saml_metadata_omitted),
       saml_warned_days = CASE WHEN ${isChanged} THEN NULL ELSE saml_warned_days END,
-      generation = generation + ${isChanged ? 1 : 0}
+      generation = generation + ${hasEnded ? 1 : 0}
     WHERE id = ${id} AND generation = ${generation}`);
-  return noted === 1;
 }
 
 /** Active SAML providers whose last certificate ends before then. */
