@@ -1,10 +1,23 @@
 import type { Database, Query, Statement, Tx } from "@muster/db";
 
-type Node = { "Node Type": string; "Relation Name"?: string; Plans?: Node[] };
+type Node = {
+  "Node Type": string;
+  "Relation Name"?: string;
+  "Actual Rows"?: number;
+  "Actual Loops"?: number;
+  "Rows Removed by Filter"?: number;
+  Plans?: Node[];
+};
 const nodesOf = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
 
-/** How the planner reads a table: "Seq Scan", "Index Scan" …; of a partition by its own name. */
-export type Scan = { table: string; by: string };
+/**
+ * How the planner reads a table: "Seq Scan", "Index Scan" …; of a partition by its own name. `rows` are those that were
+ * looked at, also where a filter took them away.
+ */
+export type Scan = { table: string; by: string; rows: number };
+
+const rowsOf = (node: Node) =>
+  ((node["Actual Rows"] ?? 0) + (node["Rows Removed by Filter"] ?? 0)) * (node["Actual Loops"] ?? 0);
 
 function queryOf(statement: Statement): Query {
   if ("text" in statement) return statement;
@@ -12,7 +25,7 @@ function queryOf(statement: Statement): Query {
   return { text, values };
 }
 
-/** The database, with the scans that the planner has chosen for each statement that reads, before it runs. */
+/** The database, with the scans of each statement that reads: it runs once more before, to be explained. */
 export function explained(db: Database): { db: Database; scans: Scan[] } {
   const scans: Scan[] = [];
   const explaining = (tx: Tx): Tx => ({
@@ -20,10 +33,11 @@ export function explained(db: Database): { db: Database; scans: Scan[] } {
     async query<R>(statement: Statement) {
       const { text, values } = queryOf(statement);
       if (/^\s*(WITH|SELECT)/i.test(text) && !text.includes("set_config")) {
-        const explain = { text: `EXPLAIN (FORMAT JSON) ${text}`, values };
+        const explain = { text: `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${text}`, values };
         const [row] = await tx.query<{ "QUERY PLAN": { Plan: Node }[] }>(explain);
         for (const node of (row?.["QUERY PLAN"] ?? []).flatMap(({ Plan }) => nodesOf(Plan))) {
-          if (node["Relation Name"]) scans.push({ table: node["Relation Name"], by: node["Node Type"] });
+          const { "Relation Name": table, "Node Type": by } = node;
+          if (table) scans.push({ table, by, rows: rowsOf(node) });
         }
       }
       return tx.query<R>(statement);

@@ -56,8 +56,8 @@ const searched = [
 
 /**
  * A page of the devices in the caller's scope, newest first unless sorted (indexes devices_by_org, _by_partner,
- * _newest, _by_site, _by_status, _by_enrollment_key). Null when the organization of the filter is out of scope. Throws
- * `validation_failed` when a search takes longer than 3 s.
+ * _newest, _by_site, _by_status, _by_update_state, _by_update_state_of_partner, _by_enrollment_key). Null when the
+ * organization of the filter is out of scope. Throws `validation_failed` when a search takes longer than 3 s.
  */
 export async function listDevices(
   db: Database,
@@ -92,13 +92,14 @@ export async function listDevices(
   return slow === undefined ? read(who) : withinSearchTime(who, slow, read);
 }
 
+/** Update states that indexes hold beside the order: what most devices are, current, is not among them. */
+const indexedStates: readonly string[] = ["behind", "ahead", "failed"];
 /** Filters that few devices may meet: they are not sought along an index of all. */
 const rare = [
   "groupId",
   "enrollmentKeyId",
   "agentVersion",
   "agentVersionRange",
-  "updateState",
   "hardwareId",
   "serialNumber",
   "address",
@@ -106,10 +107,11 @@ const rare = [
 
 /**
  * Whether one of the indexes has the devices in the order of the list: those of an organization, a site, a partner or
- * of all, and those of one status of an organization. Other filters look at each device on the way.
+ * of all, those of one status of an organization, and those of one update state of an organization or a partner. Other
+ * filters look at each device on the way.
  */
 export function isInOrder(caller: Caller, filter: DeviceFilter): boolean {
-  const { statuses, sort, label, seenAfter, seenBefore } = filter;
+  const { statuses, sort, label, seenAfter, seenBefore, updateState } = filter;
   const isOfOne = caller.scope === "organization" || filter.orgId !== "";
   const isOfAll = caller.scope === "system" || caller.orgAccess.mode === "all";
   const isRare =
@@ -117,7 +119,10 @@ export function isInOrder(caller: Caller, filter: DeviceFilter): boolean {
   const isWhole = caller.siteIds === null && (isOfOne || isOfAll || filter.siteId !== "");
   // What leaves out decommissioned devices alone leaves out few.
   const isFleet = deviceStatuses.every((status) => status === "decommissioned" || statuses.includes(status));
-  return isWhole && sort === null && !isRare && (isFleet || statuses.length <= (isOfOne ? 1 : 0));
+  if (!isWhole || sort !== null || isRare) return false;
+  if (updateState === "") return isFleet || statuses.length <= (isOfOne ? 1 : 0);
+  const isIndexed = indexedStates.includes(updateState) && filter.siteId === "" && caller.scope !== "system";
+  return isIndexed && (isFleet || statuses.length === 0);
 }
 
 /**

@@ -61,11 +61,12 @@ const page = { page: 1, limit: 50, cursor: null, skipCount: false };
 const ofDevices = (scans: readonly Scan[]) => scans.flatMap(({ table, by }) => (table === "devices" ? [by] : []));
 const byIndex = expect.not.arrayContaining(["Seq Scan"]);
 
+const callersOf = ({ partnerId, orgId }: Tenant): Record<string, Caller> => ({
+  partner: callers.partnerAdmin(partnerId, { permissions }),
+  organization: callers.orgAdmin(partnerId, orgId, { permissions }),
+});
+
 describe("devices among those of others", () => {
-  const callersOf = ({ partnerId, orgId }: Tenant): Record<string, Caller> => ({
-    partner: callers.partnerAdmin(partnerId, { permissions }),
-    organization: callers.orgAdmin(partnerId, orgId, { permissions }),
-  });
   const cells = Object.keys(filters).flatMap((name) =>
     ["partner", "organization"].map((scope) => [name, scope] as const),
   );
@@ -119,4 +120,41 @@ describe("devices among those of others", () => {
     await countInAudiences(db, context, [...named, ring({ labels: { env: "test" } })], { partnerId: null });
     expect(ofDevices(scans)).toEqual(["Seq Scan"]);
   });
+});
+
+describe("devices among many of one organization", () => {
+  const [many, failed] = [20_000, 3];
+  let tenant: Tenant;
+  beforeAll(async () => {
+    tenant = await fleet.tenant();
+    await asOwner(fleet.database, async (owner) => {
+      await owner.query(
+        `INSERT INTO devices (id, org_id, partner_id, hostname, os, arch, agent_version, status, hardware_id,
+                              last_seen_at, decommissioned_at, update_state, created_at, updated_at)
+         SELECT gen_random_uuid(), $1, $2, 'host-' || n, 'linux', 'amd64', '1.0.0',
+                CASE WHEN n % 10 = 0 THEN 'decommissioned' ELSE 'online' END, 'hardware-' || n, now(),
+                CASE WHEN n % 10 = 0 THEN now() END,
+                CASE WHEN n > ${many - failed} THEN 'failed' WHEN n % 2 = 0 THEN 'behind' ELSE 'current' END,
+                now() - n * interval '1 second', now()
+         FROM generate_series(1, ${many}) n`,
+        [tenant.orgId, tenant.partnerId],
+      );
+      await owner.query("VACUUM ANALYZE devices");
+    });
+  }, 60_000);
+
+  it.each(["failed", "behind"].flatMap((state) => ["partner", "organization"].map((scope) => [state, scope] as const)))(
+    "are listed by the update state %s without a look at the others, for users of a %s",
+    async (updateState, scope) => {
+      const caller = callersOf(tenant)[scope] as Caller;
+      const { db, scans } = explained(fleet.database.db);
+      const statuses = ["online", "offline", "updating", "quarantined"];
+      const filter = { ...everything, updateState, statuses };
+      const listed = await listDevices(db, contextOf(caller), filter, { ...page, limit: 2, skipCount: true });
+      expect(listed?.rows.length).toBe(2);
+      const looked = scans.flatMap(({ table, rows }) => (table === "devices" ? [rows] : []));
+      // The ids of one more than the page, those decommissioned between them, and the rows.
+      expect(looked.reduce((sum, rows) => sum + rows, 0)).toBeLessThanOrEqual(10);
+    },
+  );
 });
