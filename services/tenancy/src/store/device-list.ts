@@ -4,7 +4,7 @@ import type { CallContext, Caller, Page } from "@muster/kit";
 import { deviceStatuses } from "../rules/device.ts";
 import { versionsIn } from "../rules/version-range.ts";
 import { findGroupMembers, type GroupMembers, walkMembers } from "./device-group-filter.ts";
-import { type Counted, countUpToMany, inIndexOrder, type Order, readNewestPage } from "./device-page.ts";
+import { type Counted, countUpToMany, inIndexOrder, type Order, planForValues, readNewestPage } from "./device-page.ts";
 import { findOwner, ownBySite, rowsInScope } from "./device-scope.ts";
 import { type DeviceRow, deviceColumns } from "./devices.ts";
 import { containing, type NamePage } from "./name-page.ts";
@@ -80,7 +80,7 @@ export async function listDevices(
           ...order,
         };
         const [, , owner, listed] = await Promise.all([
-          isInOrder(caller, filter) && inIndexOrder(tx),
+          isInOrder(caller, filter) ? inIndexOrder(tx) : planForValues(tx),
           members?.isLarge && filter.sort === null && walkMembers(tx),
           filter.orgId === "" || findOwner(tx, caller, filter.orgId, true),
           readNewestPage<DeviceRow>(tx, list, page),
@@ -125,6 +125,10 @@ export function isInOrder(caller: Caller, filter: DeviceFilter): boolean {
   return isIndexed && (isFleet || statuses.length === 0);
 }
 
+/** Whether an index has all devices of these owners by status. */
+const isWholeOrganization = ({ scope, siteIds }: Caller, { orgId, siteId, groupId }: DeviceOwners) =>
+  (scope === "organization" || orgId !== "") && siteIds === null && siteId === "" && groupId === "";
+
 /**
  * How many devices of these owners have each status, those above 50,000 estimated. Null when the organization is out of
  * scope.
@@ -140,6 +144,7 @@ export async function countByStatus(
     async (tx) => {
       const members = owners.groupId === "" ? null : await findGroupMembers(tx, owners.groupId);
       if (members?.isLarge) await walkMembers(tx);
+      else await (isWholeOrganization(caller, owners) ? inIndexOrder(tx) : planForValues(tx));
       const ofOwners = ownerConditions(owners, members).reduce(and, sql`true`);
       if (owners.orgId !== "" && (await findOwner(tx, caller, owners.orgId, true)) === null) return null;
       const counts = [];
