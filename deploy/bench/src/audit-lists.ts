@@ -49,6 +49,7 @@ async function rowsOf(audit: AuditProcess, fleet: Fleet): Promise<Row[]> {
   const deep = await audit.listLogs(org, { page: { ...page, page: 10_000 } });
   const first = await audit.listLogs(org, { page });
   const ids = first.logs.map(({ id }) => id);
+  const [oldest] = (await audit.listLogs(org, { page: { ...page, page: 19_999 } })).logs;
   const list = (
     label: string,
     caller: Caller,
@@ -76,6 +77,7 @@ async function rowsOf(audit: AuditProcess, fleet: Fleet): Promise<Row[]> {
     list("action, every tenth", org, () => ({ page, action: "device.update" }), 50),
     list("action, every tenth, with total", org, () => ({ page: counted, action: "device.update" })),
     list("excludeActions", org, () => ({ page, excludeActions: ["user.login"] })),
+    list("one record, with total", org, () => ({ page: counted, resourceId: oldest?.resourceId ?? "" }), 20),
     list("user contains, frequent", org, () => ({ page, user: "person-7@" })),
     list("user contains, 3 rows", org, () => ({ page, user: "rare@" })),
     list("search, frequent", org, () => ({ page, query: "device-42" })),

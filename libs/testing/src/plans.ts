@@ -28,27 +28,40 @@ function queryOf(statement: Statement): Query {
 /** The database, with the scans of each statement that reads: it runs once more before, to be explained. */
 export function explained(db: Database): { db: Database; scans: Scan[] } {
   const scans: Scan[] = [];
-  const explaining = (tx: Tx): Tx => ({
-    ...tx,
-    async query<R>(statement: Statement) {
-      const { text, values } = queryOf(statement);
-      if (/^\s*(WITH|SELECT)/i.test(text) && !text.includes("set_config")) {
-        const explain = { text: `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${text}`, values };
-        const [row] = await tx.query<{ "QUERY PLAN": { Plan: Node }[] }>(explain);
-        for (const node of (row?.["QUERY PLAN"] ?? []).flatMap(({ Plan }) => nodesOf(Plan))) {
-          const { "Relation Name": table, "Node Type": by } = node;
-          if (table) scans.push({ table, by, rows: rowsOf(node) });
-        }
+  const queried = async <R>(tx: Tx, statement: Statement): Promise<R[]> => {
+    const { text, values } = queryOf(statement);
+    if (/^\s*(WITH|SELECT)/i.test(text) && !text.includes("set_config")) {
+      const explain = { text: `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${text}`, values };
+      const [row] = await tx.query<{ "QUERY PLAN": { Plan: Node }[] }>(explain);
+      for (const node of (row?.["QUERY PLAN"] ?? []).flatMap(({ Plan }) => nodesOf(Plan))) {
+        const { "Relation Name": table, "Node Type": by } = node;
+        if (table) scans.push({ table, by, rows: rowsOf(node) });
       }
-      return tx.query<R>(statement);
-    },
-  });
+    }
+    return tx.query<R>(statement);
+  };
+  // Not in one batch: a statement is sent when its plan is known. The transaction waits for those that `fn` does not.
+  const explaining: Database["tx"] = (who, fn, options) =>
+    db.tx(
+      who,
+      async (tx) => {
+        const sent: Promise<unknown>[] = [];
+        const query = <R>(statement: Statement) => {
+          const rows = queried<R>(tx, statement);
+          sent.push(rows);
+          return rows;
+        };
+        const result = await fn({ ...tx, query });
+        await Promise.allSettled(sent);
+        return result;
+      },
+      options,
+    );
   const own: Database = {
     ...db,
-    tx: (who, fn, options) => db.tx(who, (tx) => fn(explaining(tx)), options),
-    // Not in one batch: a statement is sent when its plan is known.
-    inOneBatch: (who, fn, options) => db.tx(who, (tx) => fn(explaining(tx)), options),
-    read: (who, statement) => db.tx(who, (tx) => explaining(tx).query(statement), { readOnly: true }),
+    tx: explaining,
+    inOneBatch: explaining,
+    read: (who, statement) => explaining(who, (tx) => tx.query(statement), { readOnly: true }),
   };
   return { db: own, scans };
 }

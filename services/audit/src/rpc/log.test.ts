@@ -9,8 +9,12 @@ import {
   type ListLogsResponse,
 } from "@muster/proto/muster/audit/v1/log_pb";
 import { register, toAppError } from "@muster/rpc";
-import { callers, type TestDatabase, type TestPort, testPort } from "@muster/testing";
+import { callers, contextOf, explained, type Scan, type TestDatabase, type TestPort, testPort } from "@muster/testing";
 import { sealMessages } from "../events/sealer.ts";
+import { type LogFilter, noFilter } from "../rules/log-filter.ts";
+import { rangeOf } from "../rules/range.ts";
+import { listLogs } from "../store/logs.ts";
+import { searchPermits } from "../store/search-permits.ts";
 import { auditDatabase, auditMessage, readerOf } from "../testing/audit.ts";
 import { auditLogService } from "./log.ts";
 
@@ -54,6 +58,14 @@ type Request = Omit<MessageInitShape<typeof ListLogsRequestSchema>, "$typeName" 
 const clientOf = (caller: Caller, at = port) => at.client(AuditLogService, caller);
 const list = (caller: Caller, request: Request = {}, at = port): Promise<ListLogsResponse> =>
   clientOf(caller, at).listLogs(request);
+/** How the table is read for a list. */
+async function scansOfList(caller: Caller, orgId: string | null, filter: Partial<LogFilter>): Promise<Scan[]> {
+  const { db, scans } = explained(database.db);
+  const search = { db, permits: searchPermits(2, 1_000), budgetMs: 2_000 };
+  const page = { page: 1, limit: 20, cursor: null, skipCount: true };
+  await listLogs(search, contextOf(caller), rangeOf(caller, orgId), { ...noFilter, ...filter }, page);
+  return scans.filter(({ table }) => table.startsWith("audit_log"));
+}
 const names = (reply: ListLogsResponse) => reply.logs.map((log) => log.resourceName);
 const refusal = (call: Promise<unknown>) =>
   call.then(
@@ -431,6 +443,32 @@ describe("a search that reaches its deadline", () => {
     }
     expect(seen).toEqual(Array.from({ length: 25 }, (_, n) => `r${2_400 - n * 100}`));
     expect(replies).toBe(3);
+  }, 60_000);
+
+  it("sees of one record its own rows alone, along an index, whatever else is asked of them", async () => {
+    const [partnerId, orgId, otherOrgId, resourceId] = [uuidv7(), uuidv7(), uuidv7(), uuidv7()];
+    const row = (n: number): Change => ({ partnerId, orgId, timestamp: at(n / 100), resourceName: `r${n}` });
+    const ofRecord = (n: number, change: object = {}): Change => ({ ...row(n), resourceId, ...change }) as Change;
+    await seal(
+      ofRecord(0),
+      ofRecord(1, { result: "denied" }),
+      ofRecord(2, { orgId: otherOrgId }),
+      ...Array.from({ length: 1_500 }, (_, n) => row(3 + n)),
+      ofRecord(1_503),
+    );
+    const chains = callers.partnerWithList(partnerId, [orgId, otherOrgId]);
+    for (const [caller, wanted, found] of [
+      [callers.orgAdmin(partnerId, orgId), {}, ["r1503", "r1", "r0"]],
+      [callers.orgAdmin(partnerId, orgId), { result: "denied" }, ["r1"]],
+      [callers.partnerAdmin(partnerId), { orgId }, ["r1503", "r1", "r0"]],
+      [chains, {}, ["r1503", "r2", "r1", "r0"]],
+    ] as const) {
+      const reply = await list(caller, { resourceId, ...wanted }, hurried);
+      expect([names(reply), reply.page?.total, reply.searchedTo]).toEqual([found, BigInt(found.length), undefined]);
+      const scans = await scansOfList(caller, caller.orgId ?? orgId, { resourceId });
+      expect(scans.length).toBeGreaterThan(0);
+      expect(scans.filter(({ rows }) => rows > 4)).toEqual([]);
+    }
   }, 60_000);
 
   it("keeps the position of a later page while it is still skipping", async () => {

@@ -47,6 +47,17 @@ export function boundsText(values: Values, f: LogFilter, after: Position | null)
   return all(parts);
 }
 
+/**
+ * Rows of one record of chains, which an index has in order (audit_log_by_resource): the walk sees no others; elsewhere
+ * every row.
+ */
+export function keyText(values: Values, f: LogFilter, range: Range): string {
+  return isKeyed(f, range) ? `l.resource_id = ${values.add(f.resourceId)}::uuid` : "true";
+}
+
+/** Whether a walk sees the rows of one record alone. */
+export const isKeyed = (f: LogFilter, range: Range): boolean => range.kind === "chains" && Boolean(f.resourceId);
+
 /** Whether a row matches the filters; never null. */
 export function matchText(values: Values, f: LogFilter): string {
   const parts: string[] = [];

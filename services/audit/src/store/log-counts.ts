@@ -1,7 +1,7 @@
 import type { Database, Query, Who } from "@muster/db";
 import { AppError } from "@muster/kit";
 import type { Range } from "../rules/range.ts";
-import { boundsText, matchText, newestRows, rangeText, scansRows, Values } from "./conditions.ts";
+import { boundsText, isKeyed, matchText, newestRows, rangeText, scansRows, Values } from "./conditions.ts";
 import type { Listing } from "./log-pages.ts";
 import { readMany, readNewest } from "./planned-read.ts";
 
@@ -47,8 +47,11 @@ export async function estimate(
 ): Promise<number> {
   const all = (await rowsInTime(db, who, listing)) ?? (await rangeTotal(db, who, listing.range));
   if (!scansRows(listing.filter)) return all;
-  const { examined, matched } = seen && seen.examined > 0 ? seen : await sample(db, who, listing);
-  return examined === 0 ? all : Math.max(matched, Math.round((all * matched) / examined));
+  // A walk that saw one record's rows alone says nothing of the share.
+  const isShare = seen !== undefined && seen.examined > 0 && !isKeyed(listing.filter, listing.range);
+  const { examined, matched } = isShare ? seen : await sample(db, who, listing);
+  const least = Math.max(matched, seen?.matched ?? 0);
+  return examined === 0 ? all : Math.max(least, Math.round((all * matched) / examined));
 }
 
 async function sample(db: Database, who: Who, { range, filter }: Listing) {

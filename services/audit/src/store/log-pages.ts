@@ -2,7 +2,7 @@ import type { Database, Who } from "@muster/db";
 import { AppError } from "@muster/kit";
 import type { LogFilter } from "../rules/log-filter.ts";
 import type { Position, Range } from "../rules/range.ts";
-import { boundsText, matchText, newestRows, Values } from "./conditions.ts";
+import { boundsText, keyText, matchText, newestRows, Values } from "./conditions.ts";
 import { type LogRow, shownColumns, storedColumns } from "./log-row.ts";
 import { readNewest } from "./planned-read.ts";
 
@@ -109,7 +109,7 @@ function walkChunk(
   { chunk, skip, wanted }: { chunk: number; skip: number; wanted: number },
 ): Promise<WalkedRow[]> {
   const values = new Values();
-  const bounds = boundsText(values, filter, position);
+  const bounds = `${boundsText(values, filter, position)} AND ${keyText(values, filter, range)}`;
   const columns = `${storedColumns("l")}, ${matchText(values, filter)} AS match`;
   const source = newestRows(values, { range, actions: null, bounds, columns, rows: values.add(chunk) });
   return readNewest<WalkedRow>(db, who, {
