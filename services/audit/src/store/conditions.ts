@@ -48,15 +48,18 @@ export function boundsText(values: Values, f: LogFilter, after: Position | null)
 }
 
 /**
- * Rows of one record of chains, which an index has in order (audit_log_by_resource): the walk sees no others; elsewhere
- * every row.
+ * Rows of one record of chains, or of one actor, which an index has in order (audit_log_by_resource, _by_actor): the
+ * walk sees no others; elsewhere every row.
  */
 export function keyText(values: Values, f: LogFilter, range: Range): string {
-  return isKeyed(f, range) ? `l.resource_id = ${values.add(f.resourceId)}::uuid` : "true";
+  if (!isKeyed(f, range)) return "true";
+  if (f.resourceId) return `l.resource_id = ${values.add(f.resourceId)}::uuid`;
+  return `l.actor_id = ${values.add(f.actorId)}::uuid`;
 }
 
-/** Whether a walk sees the rows of one record alone. */
-export const isKeyed = (f: LogFilter, range: Range): boolean => range.kind === "chains" && Boolean(f.resourceId);
+/** Whether a walk sees the rows of one record or one actor alone. */
+export const isKeyed = ({ resourceId, actorId }: LogFilter, { kind }: Range): boolean =>
+  kind === "chains" && Boolean(resourceId || actorId);
 
 /** Whether a row matches the filters; never null. */
 export function matchText(values: Values, f: LogFilter): string {

@@ -47,7 +47,7 @@ export async function estimate(
 ): Promise<number> {
   const all = (await rowsInTime(db, who, listing)) ?? (await rangeTotal(db, who, listing.range));
   if (!scansRows(listing.filter)) return all;
-  // A walk that saw one record's rows alone says nothing of the share.
+  // A walk that saw the rows of one record or actor alone says nothing of the share.
   const isShare = seen !== undefined && seen.examined > 0 && !isKeyed(listing.filter, listing.range);
   const { examined, matched } = isShare ? seen : await sample(db, who, listing);
   const least = Math.max(matched, seen?.matched ?? 0);
