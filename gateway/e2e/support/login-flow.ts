@@ -100,8 +100,9 @@ export function codeOf({ location }: Visit): string {
 
 /** Why a login flow ended without a code; null when it ended with one. Throws where no redirect ends it. */
 export function reasonOf({ location, status, url, text }: Visit): string | null {
-  if (location === null)
+  if (location === null) {
     throw new Error(`the login flow stopped at ${url}, which answered ${status}: ${text.slice(0, 500)}`);
+  }
   return new URL(location).searchParams.get("reason");
 }
 

@@ -25,12 +25,16 @@ function queryOf(statement: Statement): Query {
   return { text, values };
 }
 
-/** The database, with the scans of each statement that reads: it runs once more before, to be explained. */
+const reads = /^\s*(WITH|SELECT)/i;
+/** Settings, and statements that write behind a WITH: running those once more would not be the same. */
+const changes = /set_config|\b(INSERT INTO|DELETE FROM|UPDATE [\w ]+ SET)\b/i;
+
+/** The database, with the scans of each statement that only reads: it runs once more before, to be explained. */
 export function explained(db: Database): { db: Database; scans: Scan[] } {
   const scans: Scan[] = [];
   const queried = async <R>(tx: Tx, statement: Statement): Promise<R[]> => {
     const { text, values } = queryOf(statement);
-    if (/^\s*(WITH|SELECT)/i.test(text) && !text.includes("set_config")) {
+    if (reads.test(text) && !changes.test(text)) {
       const explain = { text: `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${text}`, values };
       const [row] = await tx.query<{ "QUERY PLAN": { Plan: Node }[] }>(explain);
       for (const node of (row?.["QUERY PLAN"] ?? []).flatMap(({ Plan }) => nodesOf(Plan))) {

@@ -4,7 +4,14 @@ import type { CallContext, Caller, Page } from "@muster/kit";
 import { deviceStatuses } from "../rules/device.ts";
 import { versionsIn } from "../rules/version-range.ts";
 import { findGroupMembers, type GroupMembers, walkMembers } from "./device-group-filter.ts";
-import { type Counted, countUpToMany, inIndexOrder, type Order, planForValues, readNewestPage } from "./device-page.ts";
+import {
+  type Counted,
+  countUpToMany,
+  forceCustomPlans,
+  inIndexOrder,
+  type Order,
+  readNewestPage,
+} from "./device-page.ts";
 import { findOwner, ownBySite, rowsInScope } from "./device-scope.ts";
 import { type DeviceRow, deviceColumns } from "./devices.ts";
 import { containing, type NamePage } from "./name-page.ts";
@@ -80,7 +87,7 @@ export async function listDevices(
           ...order,
         };
         const [, , owner, listed] = await Promise.all([
-          isInOrder(caller, filter) ? inIndexOrder(tx) : planForValues(tx),
+          isInOrder(caller, filter) ? inIndexOrder(tx) : forceCustomPlans(tx),
           members?.isLarge && filter.sort === null && walkMembers(tx),
           filter.orgId === "" || findOwner(tx, caller, filter.orgId, true),
           readNewestPage<DeviceRow>(tx, list, page),
@@ -144,7 +151,7 @@ export async function countByStatus(
     async (tx) => {
       const members = owners.groupId === "" ? null : await findGroupMembers(tx, owners.groupId);
       if (members?.isLarge) await walkMembers(tx);
-      else await (isWholeOrganization(caller, owners) ? inIndexOrder(tx) : planForValues(tx));
+      else await (isWholeOrganization(caller, owners) ? inIndexOrder(tx) : forceCustomPlans(tx));
       const ofOwners = ownerConditions(owners, members).reduce(and, sql`true`);
       if (owners.orgId !== "" && (await findOwner(tx, caller, owners.orgId, true)) === null) return null;
       const counts = [];

@@ -58,7 +58,7 @@ export function inIndexOrder(tx: Tx): Promise<number> {
  * For this transaction each statement is planned for its values: a status or an update state may be that of a handful
  * or of nearly all, and a plan that is kept for any would read the whole table for the former.
  */
-export function planForValues(tx: Tx): Promise<number> {
+export function forceCustomPlans(tx: Tx): Promise<number> {
   return tx.execute(sql`SELECT set_config('plan_cache_mode', 'force_custom_plan', true)`);
 }
 
