@@ -39,7 +39,10 @@ export type Answering = {
   status: number;
 };
 
-/** Sends what rows return, and refusals: with the headers of their row, and the status noted in `answer`. */
+/**
+ * Sends what rows return, and refusals: with the headers of their row, and the status noted in `answer`. A promise is
+ * returned only where the reply has to be compressed, streamed or waited for.
+ */
 export class ReplyWriter {
   readonly #options: ReplyOptions;
 
@@ -47,7 +50,7 @@ export class ReplyWriter {
     this.#options = options;
   }
 
-  async send(exchange: Exchange, result: unknown, answer: Answering): Promise<void> {
+  send(exchange: Exchange, result: unknown, answer: Answering): void | Promise<void> {
     const { response, requestId, served, rate } = exchange;
     const answered = result instanceof Answered ? result : null;
     if (answered !== null) checkAnswer(served.row, answered);
@@ -57,12 +60,14 @@ export class ReplyWriter {
     const lines = joined(answered?.lines ?? null, rate && rateLines(rate), answer.corsLines);
     if (answered !== null && body === null) {
       const privacy = privacyOf(served.row, cachingOf(answered.lines));
-      sendBare(response, status, requestId, joined(privacy, lines, this.#closing()));
-    } else if (body instanceof Streamed) {
+      return sendBare(response, status, requestId, joined(privacy, lines, this.#closing()));
+    }
+    if (body instanceof Streamed) {
       const own = cachingOf(body.lines) ?? (answered && cachingOf(answered.lines));
       const all = joined(privacyOf(served.row, own), lines, this.#closing());
-      await sendStream(response, status, requestId, body, all, this.#options.timeouts.stalledMs);
-    } else await this.#sendResult(exchange, status, body, lines);
+      return sendStream(response, status, requestId, body, all, this.#options.timeouts.stalledMs);
+    }
+    return this.#sendResult(exchange, status, body, lines);
   }
 
   async sendRefusal(
@@ -87,21 +92,22 @@ export class ReplyWriter {
         : this.#sendOwnRefusal(exchange, own, thrown, lines);
   }
 
-  async #sendResult(
+  #sendResult(
     { response, inbound, requestId, served: { row } }: Exchange,
     status: number,
     result: unknown,
     moreLines: readonly string[] | null,
-  ): Promise<void> {
+  ): void | Promise<void> {
     if (this.#options.validateReplies) checkReply(row, result);
     const rendered = result instanceof Rendered ? result : new Rendered(JSON.stringify(result));
     const lines = privacyOf(row, row.noStore ? null : rendered.cacheControl);
     const { text, contentType } = rendered;
     const isLong = mayCompress(row, text);
     const isGzip = isLong && takesGzip(inbound.acceptEncoding);
-    const body = isGzip ? await rendered.gzipped() : text;
     const coding = isLong ? varying(isGzip) : null;
-    sendText(response, status, requestId, body, contentType, joined(lines, coding, moreLines, this.#closing()));
+    const sendBody = (body: string | Buffer) =>
+      sendText(response, status, requestId, body, contentType, joined(lines, coding, moreLines, this.#closing()));
+    return isGzip ? rendered.gzipped().then(sendBody) : sendBody(text);
   }
 
   /** A redirect in place of an error body; a failure of the gateway is logged, since the status does not show it. */

@@ -47,34 +47,24 @@ const steps: readonly Step[] = [
  */
 export async function runRow(options: ExchangeOptions, exchange: Exchange): Promise<unknown> {
   try {
-    return await stepsAndHandler(options, exchange);
-  } catch (error) {
-    noteRefusedChange(options, exchange, error);
-    throw error;
-  }
-}
-
-async function stepsAndHandler(options: ExchangeOptions, exchange: Exchange): Promise<unknown> {
-  await runSteps(options, exchange);
-  const { row } = exchange.served;
-  try {
-    const result = row.handle(requestOf(options, exchange), options.deps);
-    return withBoundCursor(exchange, result instanceof Promise ? await result : result);
-  } catch (thrown) {
-    const error = publicError(thrown);
-    throw error instanceof AppError ? withField(error, row) : error;
-  }
-}
-
-async function runSteps(options: ExchangeOptions, exchange: Exchange): Promise<void> {
-  try {
     for (const step of steps) {
       const waiting = step(options, exchange);
       if (waiting !== undefined) await waiting;
     }
   } catch (error) {
     options.noteScimRefusal(options, exchange, error);
+    noteRefusedChange(options, exchange, error);
     throw error;
+  }
+  const { row } = exchange.served;
+  try {
+    const result = row.handle(requestOf(options, exchange), options.deps);
+    return withBoundCursor(exchange, result instanceof Promise ? await result : result);
+  } catch (thrown) {
+    const error = publicError(thrown);
+    const refusal = error instanceof AppError ? withField(error, row) : error;
+    noteRefusedChange(options, exchange, refusal);
+    throw refusal;
   }
 }
 

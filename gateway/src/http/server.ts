@@ -165,7 +165,8 @@ class GatewayServer implements Gateway {
     const { query } = target;
     const exchange = beginExchange({ request, response, inbound, served, rawParams, query, requestId, startedMs });
     answer.exchange = exchange;
-    await this.#replies.send(exchange, await runRow(this.#options, exchange), answer);
+    const sending = this.#replies.send(exchange, await runRow(this.#options, exchange), answer);
+    if (sending !== undefined) await sending;
   }
 
   async #sendPage(

@@ -1,7 +1,9 @@
 import { randomFillSync } from "node:crypto";
 
 const pattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-const pool = Buffer.alloc(10 * 256);
+const uuidBytes = 16;
+/** Random bytes for the next ids, each of which is completed in its place. */
+const pool = Buffer.alloc(uuidBytes * 256);
 let used = pool.length;
 
 /**
@@ -12,13 +14,11 @@ export function uuidv7(nowMs: number = Date.now()): string {
     randomFillSync(pool);
     used = 0;
   }
-  const bytes = Buffer.allocUnsafe(16);
-  bytes.writeUIntBE(nowMs, 0, 6);
-  pool.copy(bytes, 6, used, used + 10);
-  used += 10;
-  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x70, 6);
-  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
-  const hex = bytes.toString("hex");
+  pool.writeUIntBE(nowMs, used, 6);
+  pool.writeUInt8((pool.readUInt8(used + 6) & 0x0f) | 0x70, used + 6);
+  pool.writeUInt8((pool.readUInt8(used + 8) & 0x3f) | 0x80, used + 8);
+  const hex = pool.toString("hex", used, used + uuidBytes);
+  used += uuidBytes;
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
