@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { afterPoll } from "@muster/kit";
 import type { Streamed } from "../route/reply.ts";
 
 /**
@@ -80,7 +81,7 @@ export function sendText(
   ];
   if (more !== null) for (const line of more) lines.push(line);
   response.writeHead(status, lines);
-  response.end(body);
+  afterPoll(() => response.end(body));
 }
 
 /**
@@ -98,5 +99,5 @@ export function sendBare(
   if (status !== 304 && status !== 204) lines.push("Content-Length", "0");
   if (more !== null) for (const line of more) lines.push(line);
   response.writeHead(status, lines);
-  response.end();
+  afterPoll(() => response.end());
 }
