@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
-import { afterPoll } from "@muster/kit";
 import type { Streamed } from "../route/reply.ts";
+import { afterPoll } from "./after-poll.ts";
 
 /**
  * Sends a streamed reply and resolves when all of it has been handed to the connection, or the client has disconnected.

@@ -178,7 +178,6 @@ export { storableJson, storableText, textError } from "./text/storable.ts";
 export { longerThan } from "./text/text-length.ts";
 export { isTimezone } from "./text/timezone.ts";
 export { withoutTrailing } from "./text/trailing.ts";
-export { afterPoll } from "./timing/after-poll.ts";
 export { atMostEvery } from "./timing/at-most-every.ts";
 export { keepWorking, type Repeating, repeatEvery } from "./timing/repeat.ts";
 export { backoffMs, settledWithin, sleep } from "./timing/retry.ts";

@@ -2,7 +2,7 @@ import { randomFillSync } from "node:crypto";
 
 const pattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const uuidBytes = 16;
-/** Random bytes for the next ids, each of which is completed in its place. */
+/** Random bytes that become the next ids. */
 const pool = Buffer.alloc(uuidBytes * 256);
 let used = pool.length;
 

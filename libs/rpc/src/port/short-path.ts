@@ -4,7 +4,7 @@ import { gunzip, gzip } from "node:zlib";
 import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import { codeToHttpStatus, errorToJsonBytes, parseTimeout } from "@connectrpc/connect/protocol-connect";
-import { AppError, afterPoll, codeOf } from "@muster/kit";
+import { AppError, codeOf } from "@muster/kit";
 import { decode, encode } from "../codec/codec.ts";
 import { toConnectError } from "../protocol/errors.ts";
 import { maxTimeoutMs, type PortLimits } from "../protocol/limits.ts";
@@ -156,11 +156,9 @@ function answerBytes(response: ServerResponse, context: LeanContext, body: Uint8
   if (compressed) raw.push("content-encoding", "gzip");
   context.appendTo(raw);
   response.writeHead(200, raw);
-  afterPoll(() => {
-    if (body.length > oneWriteBytes) response.end(body);
-    // As Latin-1 text, which keeps every byte, node joins it with the header into one write.
-    else response.end(Buffer.from(body.buffer, body.byteOffset, body.length).toString("latin1"), "latin1");
-  });
+  if (body.length > oneWriteBytes) response.end(body);
+  // As Latin-1 text, which keeps every byte, node joins it with the header into one write.
+  else response.end(Buffer.from(body.buffer, body.byteOffset, body.length).toString("latin1"), "latin1");
 }
 
 function answerError(response: ServerResponse, context: LeanContext | undefined, error: unknown): void {

@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 import { describe, expect, it } from "@jest/globals";
 import { afterPoll } from "./after-poll.ts";
 
-const built = new URL("../../dist/timing/after-poll.js", import.meta.url).href;
+const built = new URL("../../dist/http/after-poll.js", import.meta.url).href;
 const immediate = promisify(setImmediate);
 
 describe("actions after the poll phase", () => {
