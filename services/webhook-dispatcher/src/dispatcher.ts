@@ -15,7 +15,6 @@ import type { SinkEgresses } from "./clients/sink-egress.ts";
 import { createWakeUp } from "./clients/wake-up.ts";
 import { Intake, type IntakeDeps } from "./commands/intake.ts";
 import type { IntakeThrottle } from "./commands/intake-throttle.ts";
-import { createOrganizationCache } from "./commands/organization-cache.ts";
 import { ownEvents } from "./commands/own-events.ts";
 import { boundedSchemas } from "./commands/slow-schemas.ts";
 import { healthLimits, healthThresholds, type settings } from "./config.ts";
@@ -70,7 +69,7 @@ export class Dispatcher {
       hostConcurrency: config.HOST_CONCURRENCY,
     };
     this.storing = {
-      ...{ db, log, now, wake: this.wake, cache: createOrganizationCache() },
+      ...{ db, log, now, wake: this.wake },
       webhookConcurrency: config.WEBHOOK_CONCURRENCY,
       batchEvents: config.MATCH_BATCH_EVENTS,
       retentionDays: config.WEBHOOK_RETENTION_DAYS,

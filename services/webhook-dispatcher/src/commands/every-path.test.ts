@@ -36,12 +36,6 @@ const paths: Record<string, () => Promise<{ posted: Tenant; id: string }>> = {
     const posted = await tenant();
     return { posted, id: (await posted.publish({})).id };
   },
-  "sent by a process that has its organization cached": async () => {
-    start();
-    const posted = await tenant();
-    await arrives((await posted.publish({})).id);
-    return { posted, id: (await posted.publish({})).id };
-  },
   "queued, and claimed later": async () => {
     const posted = await tenant();
     const { id } = await posted.publish({});

@@ -21,13 +21,10 @@ export function planOf(events: readonly IntakeEvent[], state: IntakeState, sends
   return planIntake(events, organizations, hooks, limits, (key) => sends?.inFlight(key) ?? 0);
 }
 
-/**
- * Starts the requests of all leased deliveries; true when further ones wait for any sender. Those of webhooks that are
- * `full` wait for a request to the same webhook to end.
- */
+/** Starts the requests of all leased deliveries; true when further ones wait for any sender. */
 export function startLeased(
   plan: IntakePlan,
-  { stored, storedMs, full = new Set() }: { stored: readonly StoredDelivery[]; storedMs: number; full?: Set<string> },
+  { stored, storedMs }: { stored: readonly StoredDelivery[]; storedMs: number },
   sends: InlineSends | null,
 ): boolean {
   const isLeased = new Map(stored.map((row) => [row.delivery_id, row.leased]));
@@ -36,10 +33,9 @@ export function startLeased(
     planned.filter(({ claim }) => isLeased.get(claim.delivery_id)),
     storedMs,
   );
-  if (plan.blocked.size + full.size > 0) sends?.noteBlocked([...plan.blocked, ...full]);
+  if (plan.blocked.size > 0) sends?.noteBlocked(plan.blocked);
   // Another process took slots of the webhook meanwhile.
-  const isRefused = ({ claim }: InlineLease) => isLeased.get(claim.delivery_id) === false;
-  return plan.waiting || planned.some((lease) => isRefused(lease) && !full.has(lease.claim.webhook_id));
+  return plan.waiting || planned.some(({ claim }) => isLeased.get(claim.delivery_id) === false);
 }
 
 /** The deliveries to be leased to this process, with their payloads. */

@@ -15,8 +15,6 @@ export type InlineSends = {
   inFlight(key: string): number;
   /** Runs after the other leasing work of this process: both count the same free slots. */
   exclusively<T>(lease: () => Promise<T>): Promise<T>;
-  /** Whether the webhooks of these deliveries are cached in the claimed generation: `open` would read nothing. */
-  isOpen(claims: readonly Claimed[]): boolean;
   /** Reads the webhooks of deliveries to be leased, within the transaction that leases them. */
   open(tx: Tx, claims: readonly Claimed[]): Promise<void>;
   /**

@@ -6,12 +6,10 @@ import type { IntakeEvent, IntakePlan } from "../rules/intake.ts";
 import { type IntakeState, readIntake, type StoredDelivery, storeIntake } from "../store/intake.ts";
 import type { InlineSends } from "./inline.ts";
 import { leasesOf, planOf, startLeased } from "./inline-plan.ts";
-import { type OrganizationCache, storeFromCache } from "./organization-cache.ts";
 
 export type IntakeDeps = {
   db: Database;
   log: Logger;
-  cache: OrganizationCache;
   /** Null in a process that sends nothing: everything is queued. */
   sends: () => InlineSends | null;
   /** Called after deliveries were queued that others may send. */
@@ -87,32 +85,17 @@ export class Intake {
 
   /** Never throws: each of them receives its own outcome. */
   async #handle(batch: readonly Waiting[], sends: InlineSends | null): Promise<void> {
-    let left = batch;
     try {
-      if (sends) left = await this.#handleCached(batch, sends);
-      if (left.length > 0) answer(left, await this.#store(eventsOf(left), sends), sends);
+      answer(batch, await this.#store(eventsOf(batch), sends), sends);
     } catch (error) {
-      if (left.length === 1 || error instanceof AppError) {
-        for (const { reject } of left) reject(error);
+      if (batch.length === 1 || error instanceof AppError) {
+        for (const { reject } of batch) reject(error);
         return;
       }
       const { log } = this.#deps;
-      log.warn({ err: error, events: left.length }, "posted events cannot be stored together, one by one");
-      for (const each of left) await this.#handle([each], sends);
+      log.warn({ err: error, events: batch.length }, "posted events cannot be stored together, one by one");
+      for (const each of batch) await this.#handle([each], sends);
     }
-  }
-
-  /** Stores the events of organizations that are as cached; returns the others. */
-  async #handleCached(batch: readonly Waiting[], sends: InlineSends): Promise<readonly Waiting[]> {
-    const { left } = await storeFromCache(this.#deps, who(), eventsOf(batch), sends, (event, partnerId) =>
-      event.inScope(partnerId),
-    );
-    const isLeft = new Set(left);
-    const stored = batch.filter(({ event }) => !isLeft.has(event));
-    if (stored.length > 0) batchesCounter.inc();
-    eventsCounter.inc({ path: "inline" }, stored.length);
-    answer(stored, new Set(eventsOf(stored)), sends);
-    return batch.filter(({ event }) => isLeft.has(event));
   }
 
   async #store(events: readonly Accepted[], sends: InlineSends | null): Promise<Set<Accepted>> {
@@ -126,9 +109,8 @@ export class Intake {
   }
 
   async #write(tx: Tx, events: readonly Accepted[], sends: InlineSends | null): Promise<Written> {
-    const { cache, webhookConcurrency } = this.#deps;
-    const state = await readIntake(tx, [...new Set(events.map(({ orgId }) => orgId))], webhookConcurrency);
-    cache.update(state);
+    const orgIds = [...new Set(events.map(({ orgId }) => orgId))];
+    const state = await readIntake(tx, orgIds, this.#deps.webhookConcurrency);
     const accepted = events.filter(({ orgId, inScope }) => {
       const organization = state.organizations.get(orgId);
       return organization !== undefined && inScope(organization.partnerId);

@@ -6,11 +6,9 @@ import { type MatchedEvent, type Subscriber, storeMatches, subscribersOf, wanted
 import { deliveriesPerOrganization, perOrganization } from "./backlog.ts";
 import type { InlineSends } from "./inline.ts";
 import { leasesOf, planOf, startLeased } from "./inline-plan.ts";
-import { type OrganizationCache, storeFromCache } from "./organization-cache.ts";
 
 export type MatchDeps = {
   db: Database;
-  cache: OrganizationCache;
   /** Null in a process that sends nothing: everything is queued. */
   sends: () => InlineSends | null;
   /** Called after deliveries were queued that others may send. */
@@ -42,17 +40,11 @@ export async function matchInline(
   const sends = deps.sends();
   const isInline = sends?.isIdle() && events.length > 0 && events.length <= inlineEvents && sends.room() > 0;
   if (!sends || !isInline) return { left: events, queued: 0, matched: 0, backlogged: 0 };
-  return await sends.exclusively(async () => {
-    const cached = await storeFromCache(deps, who, events, sends, () => true);
-    const stored = { matched: events.length - cached.left.length, queued: cached.deliveries };
-    if (cached.left.length === 0) return { ...stored, left: [], backlogged: 0 };
-    const read = await storeRead(deps, cached.left, sends);
-    return { ...read, matched: stored.matched + read.matched, queued: stored.queued + read.queued };
-  });
+  return await sends.exclusively(() => store(deps, events, sends));
 }
 
 /** Reads the organizations first, in the transaction that stores their events. */
-async function storeRead(deps: MatchDeps, events: readonly MatchedEvent[], sends: InlineSends) {
+async function store(deps: MatchDeps, events: readonly MatchedEvent[], sends: InlineSends) {
   const { plan, storedMs, stored, ...counts } = await deps.db.tx(who, (tx) => write(tx, deps, events, sends));
   const rows = await stored;
   if (startLeased(plan, { stored: rows, storedMs }, sends) || counts.queued > 0) deps.wake();
@@ -61,7 +53,6 @@ async function storeRead(deps: MatchDeps, events: readonly MatchedEvent[], sends
 
 async function write(tx: Tx, deps: MatchDeps, events: readonly MatchedEvent[], sends: InlineSends) {
   const state = await readIntake(tx, [...new Set(events.map(({ orgId }) => orgId))], deps.webhookConcurrency);
-  deps.cache.update(state);
   const plan = planOf(events, state, sends);
   // An organization that is missing here has no webhooks, or its first ones are just being created.
   const streamed = new Set<unknown>(plan.streamed);

@@ -36,8 +36,6 @@ export type IntakeHook = {
   filter: EventFilter | null;
   ordered: boolean;
   generation: number;
-  /** Differs after any change of its row. */
-  version: string;
   /** Leased requests, and their most. */
   leased: number;
   slots: number;

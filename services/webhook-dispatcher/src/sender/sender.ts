@@ -93,7 +93,6 @@ export class Sender {
       isIdle: () => this.#isIdle && !this.#isWoken,
       exclusively: this.#exclusively,
       inFlight: this.#requests.inFlight,
-      isOpen: this.#webhooks.has,
       open: (tx, claims) => this.#webhooks.load((statement) => tx.query(statement), claims),
       start: (leases, committedMs) => this.#startInline(leases, committedMs),
       noteBlocked: (webhookIds) => this.#noteBlocked(webhookIds),

@@ -30,8 +30,6 @@ export function webhookCache(box: SecretBox) {
   const cached = new Map<string, OpenedWebhook>();
   const isStale = ({ webhook_id: id, generation }: Claimed) => cached.get(id)?.generation !== generation;
   return {
-    /** Whether all of them are cached in the claimed generation. */
-    has: (claims: readonly Claimed[]): boolean => !claims.some(isStale),
     /**
      * Reads the webhooks that are not cached in the claimed generation, in the transaction of the claim or after it, so
      * that none is older than the claim.

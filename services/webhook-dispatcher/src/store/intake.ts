@@ -35,7 +35,7 @@ export async function readIntake(tx: Tx, orgIds: readonly string[], webhookConcu
                    WHERE pg_try_advisory_xact_lock_shared(hashtextextended(o::text, ${webhooksOfOrganization}::bigint))) AS held,
              set_config('enable_bitmapscan', 'off', true), set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)`),
     tx.query<IntakeHook>(sql`
-      SELECT w.id, w.org_id, w.partner_id, w.host, w.events, w.filter, w.ordered, w.generation, w.xmin::text AS version, l.leased,
+      SELECT w.id, w.org_id, w.partner_id, w.host, w.events, w.filter, w.ordered, w.generation, l.leased,
              least(s.slots, ${webhookConcurrency}::int) AS slots,
              ${closedAndWaits}
       FROM webhooks w

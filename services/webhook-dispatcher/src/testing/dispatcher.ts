@@ -19,7 +19,6 @@ import { z } from "zod";
 import { processBacklog } from "../commands/backlog.ts";
 import type { InlineSends } from "../commands/inline.ts";
 import { Intake } from "../commands/intake.ts";
-import { createOrganizationCache, type OrganizationCache } from "../commands/organization-cache.ts";
 import { settings } from "../config.ts";
 import { Dispatcher } from "../dispatcher.ts";
 import { matchMessages } from "../events/matcher.ts";
@@ -207,23 +206,23 @@ function tenantsOf(
 
 /** Ways of events into the database, as this process or another one stores them. */
 function pathsOf(parts: Dispatcher, { db }: TestDatabase) {
-  /** Through another pool and cache, or to a sender that behaves otherwise than the one that was started last. */
-  const storing = ({ db: other = db, organizations: cache = parts.storing.cache, ...change }: OtherProcess = {}) => {
+  /** Through another pool, or to a sender that behaves otherwise than the one that was started last. */
+  const storing = ({ db: other = db, ...change }: OtherProcess = {}) => {
     const sends = () => {
       const last = parts.storing.sends();
       return last && { ...last, ...change };
     };
-    return { ...parts.storing, db: other, cache, sends };
+    return { ...parts.storing, db: other, sends };
   };
   const rows = <R>(text: string, values: unknown[]) => db.read<R>(who, { text, values });
   const everything = { settled: Number.MAX_SAFE_INTEGER, delivered: Number.MAX_SAFE_INTEGER };
   const paths = {
-    /** Publishes an event of the caller's organization by another process: with an empty cache by default. */
+    /** Publishes an event of the caller's organization by another process. */
     publishBy: ({ orgId: own, actor }: Caller, { type, id }: { type: string; id: string }, other: OtherProcess) => {
       const [orgId, occurredAt, poster] = [own ?? "", new Date(), posterOf(actor)];
       const body = envelopeBody({ id, type, timestamp: occurredAt, orgId, dataJson: "{}" });
       const event = { id, orgId, type, occurredAt, body, poster, traceparent: null, inScope: () => true };
-      return new Intake(storing({ organizations: createOrganizationCache(), ...other })).accept(event);
+      return new Intake(storing(other)).accept(event);
     },
 
     /** Puts events through the matcher as the stream would. */
@@ -269,7 +268,7 @@ export function lateDatabase(db: Database, late: () => Promise<unknown>): Databa
   };
 }
 
-type OtherProcess = Partial<InlineSends> & { db?: Database; organizations?: OrganizationCache };
+type OtherProcess = Partial<InlineSends> & { db?: Database };
 
 type DeliveryRow = {
   id: string;

@@ -10,7 +10,6 @@ export const freeHook = (orgId: string, change: Partial<IntakeHook> = {}): Intak
   filter: null,
   ordered: false,
   generation: 1,
-  version: "1",
   leased: 0,
   slots: 8,
   closed: true,
