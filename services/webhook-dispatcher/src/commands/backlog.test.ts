@@ -51,7 +51,7 @@ describe("the backlog", () => {
     const hook = await dispatcher.webhook(other.admin, receiver);
     const batch = [...eventMessages(orgId, 50), ...eventMessages(other.orgId, 50)];
     // The 13th event takes it beyond them.
-    expect(await dispatcher.matchBatch(batch)).toEqual({ matched: 13 + 50, backlogged: 37 });
+    expect(await dispatcher.matchBatch(batch)).toEqual({ matched: 13 + 50, queued: 13 * 20 + 50, backlogged: 37 });
     expect(await dispatcher.queuedOf(hook.id)).toBe(50);
     const rounds = [];
     for (let taken = 1; taken > 0; rounds.push(taken)) taken = (await dispatcher.processBacklog()).taken;
@@ -74,17 +74,25 @@ describe("the backlog", () => {
       );
       batch.push(...eventMessages(orgId, 2));
     }
+    await dispatcher.change(
+      `INSERT INTO webhook_endpoint_state (webhook_id, org_id, partner_id)
+       SELECT id, org_id, partner_id FROM webhooks WHERE partner_id = $1 ON CONFLICT DO NOTHING`,
+      [partnerId],
+    );
     const other = await dispatcher.organization();
     await dispatcher.webhook(other.admin, receiver);
     batch.push(...eventMessages(other.orgId, 2));
-    expect(await dispatcher.matchBatch(batch)).toEqual({ matched: 25 * 2 + 2, backlogged: 2 });
+    expect(await dispatcher.matchBatch(batch)).toEqual({ matched: 25 * 2 + 2, queued: 25 * 200 + 2, backlogged: 2 });
     while ((await dispatcher.processBacklog()).taken > 0);
   }, 30_000);
 
   it("is processed a fifth of the time while other organizations' events arrive, at most 100 in a round, and completely in the end", async () => {
     const { queued } = await burst(1_050);
     const { db, tookMs } = timed(dispatcher.database.db);
-    const backlog = startBacklog({ db, log, batchEvents: 500, wake: () => undefined }, async () => everything);
+    const backlog = startBacklog(
+      { db, log, batchEvents: 500, webhookConcurrency: 8, wake: () => undefined },
+      async () => everything,
+    );
     backlog.yield();
     const others = setInterval(backlog.yield, 20);
     const startedMs = performance.now();
@@ -99,9 +107,12 @@ describe("the backlog", () => {
   it("is processed without a pause when no other organization has one, and while NATS does not report the acknowledgement floor", async () => {
     const { queued } = await burst(1_050);
     const { db, tookMs } = timed(dispatcher.database.db);
-    const backlog = startBacklog({ db, log, batchEvents: 500, wake: () => undefined }, async () => {
-      throw new Error("away");
-    });
+    const backlog = startBacklog(
+      { db, log, batchEvents: 500, webhookConcurrency: 8, wake: () => undefined },
+      async () => {
+        throw new Error("away");
+      },
+    );
     await until("everything", async () => (await queued()) === 1_050, 60_000);
     await backlog.stop();
     expect(tookMs.length).toBeLessThan(10);

@@ -1,23 +1,18 @@
 import type { Database } from "@muster/db";
 import { backoffMs, counter, type Logger, sleep, systemCaller } from "@muster/kit";
-import { type Floor, isAnyBacklogged, queuedOrganizations, takeBacklogged } from "../store/backlog.ts";
-import { storeMatches, subscribersOf } from "../store/matches.ts";
+import { type Floor, isAnyBacklogged, takeBacklogged } from "../store/backlog.ts";
+import { readIntake } from "../store/intake.ts";
+import { deliveriesPerOrganization, perOrganization, planOf, storePlan } from "./intake-plan.ts";
 
 export type BacklogDeps = {
   db: Database;
   log: Logger;
   batchEvents: number;
+  webhookConcurrency: number;
   /** Called after deliveries were queued. */
   wake: () => void;
 };
 
-/** Events of one organization that one batch matches. */
-export const perOrganization = 50;
-/**
- * Deliveries of one organization that one batch stores, but for the last event's: with a hundred webhooks fifty events
- * are five thousand, and half a second for all other events of the batch, and of later ones.
- */
-export const deliveriesPerOrganization = 250;
 /** While the acknowledgement floor of the stream is unknown, only unordered events are processed. */
 export const nothingSettled: Floor = { settled: 0, delivered: Number.MAX_SAFE_INTEGER };
 
@@ -53,14 +48,17 @@ export async function processBacklog(
   floor: Floor,
   most: number = deps.batchEvents,
 ): Promise<{ taken: number; left: boolean }> {
-  const { taken, queued, left } = await deps.db.tx(who, async (tx) => {
+  const { webhookConcurrency } = deps;
+  const { taken, stored, left } = await deps.db.tx(who, async (tx) => {
     const found = await takeBacklogged(tx, Math.min(perOrganization, most), most, deliveriesPerOrganization, floor);
     const { events } = found;
-    if (events.length === 0) return { taken: 0, queued: 0, left: found.left };
+    if (events.length === 0) return { taken: 0, stored: Promise.resolve([]), left: found.left };
     const orgIds = [...new Set(events.map(({ orgId }) => orgId))];
-    const [subscribers, { keeping }] = await Promise.all([subscribersOf(tx, orgIds), queuedOrganizations(tx, orgIds)]);
-    return { taken: events.length, queued: await storeMatches(tx, events, subscribers, keeping), left: true };
+    const state = await readIntake(tx, orgIds, { webhookConcurrency, isLeasing: false });
+    const { stored } = await storePlan(tx, planOf("backlog", events, state, null), null);
+    return { taken: events.length, stored, left: true };
   });
+  const queued = (await stored).length;
   deliveriesCounter.inc(queued);
   if (queued > 0) deps.wake();
   return { taken, left };

@@ -2,10 +2,10 @@ import type { Database, Tx } from "@muster/db";
 import { AppError, counter, type EventType, type Logger, systemCaller } from "@muster/kit";
 import { platformEvent } from "@muster/service";
 import { dataOf } from "../rules/envelope.ts";
-import type { IntakeEvent, IntakePlan } from "../rules/intake.ts";
-import { type IntakeState, readIntake, type StoredDelivery, storeIntake } from "../store/intake.ts";
+import type { IntakeEvent } from "../rules/intake.ts";
+import { type IntakeState, readIntake } from "../store/intake.ts";
 import type { InlineSends } from "./inline.ts";
-import { leasesOf, planOf, startLeased } from "./inline-plan.ts";
+import { planOf, type StoredPlan, startLeased, storePlan } from "./intake-plan.ts";
 
 export type IntakeDeps = {
   db: Database;
@@ -40,7 +40,7 @@ type Waiting = {
   resolve: (stored: boolean) => void;
   reject: (error: unknown) => void;
 };
-type Written = { plan: IntakePlan; accepted: Accepted[]; storedMs: number; stored: Promise<StoredDelivery[]> };
+type Written = StoredPlan<Accepted> & { accepted: Accepted[] };
 
 /**
  * Stores posted events with their deliveries, and starts the first requests when COMMIT returns. Events that arrive
@@ -102,30 +102,23 @@ export class Intake {
     const { db, wake } = this.#deps;
     const { plan, accepted, storedMs, stored } = await db.tx(who(), (tx) => this.#write(tx, events, sends));
     batchesCounter.inc();
-    eventsCounter.inc({ path: "stream" }, plan.streamed.length);
-    eventsCounter.inc({ path: "inline" }, accepted.length - plan.streamed.length);
+    eventsCounter.inc({ path: "stream" }, plan.later.length);
+    eventsCounter.inc({ path: "inline" }, accepted.length - plan.later.length);
     if (startLeased(plan, { stored: await stored, storedMs }, sends)) wake();
     return new Set(accepted);
   }
 
   async #write(tx: Tx, events: readonly Accepted[], sends: InlineSends | null): Promise<Written> {
+    const { webhookConcurrency } = this.#deps;
     const orgIds = [...new Set(events.map(({ orgId }) => orgId))];
-    const state = await readIntake(tx, orgIds, this.#deps.webhookConcurrency);
+    const state = await readIntake(tx, orgIds, { webhookConcurrency, isLeasing: true });
     const accepted = events.filter(({ orgId, inScope }) => {
       const organization = state.organizations.get(orgId);
-      return organization !== undefined && inScope(organization.partnerId);
+      return organization?.exists && inScope(organization.partnerId);
     });
-    const plan = planOf(accepted, state, sends);
-    for (const event of plan.streamed) emit(tx, event as Accepted, state);
-    await sends?.open(
-      tx,
-      leasesOf(plan.deliveries).map(({ claim }) => claim),
-    );
-    const isAny = plan.deliveries.length + plan.kept.length > 0;
-    const stored = isAny ? storeIntake(tx, plan, sends?.limits.leaseMs ?? 0) : Promise.resolve([]);
-    // Not awaited, so that COMMIT is sent together with it; a failure is reported by COMMIT.
-    stored.catch(() => undefined);
-    return { plan, accepted, storedMs: performance.now(), stored };
+    const plan = planOf("post", accepted, state, sends);
+    for (const event of plan.later) emit(tx, event, state);
+    return { accepted, ...(await storePlan(tx, plan, sends)) };
   }
 }
 

@@ -1,16 +1,16 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import type { Bus, BusMessage } from "@muster/bus";
 import { deadLetters } from "@muster/db";
-import { counter, histogram, isCustomEventType, isEventType, isUuid, messageOf, systemCaller } from "@muster/kit";
+import { counter, histogram, isCustomEventType, isEventType, isUuid, messageOf } from "@muster/kit";
 import { PlatformEventSchema } from "@muster/proto/muster/events/v1/platform_pb";
 import { decode } from "@muster/rpc";
 import { type BacklogDeps, deliveriesCounter, nothingSettled, startBacklog } from "../commands/backlog.ts";
-import { type Counts, type MatchDeps, matchInline, matchQueued } from "../commands/match.ts";
+import { type Counts, type MatchDeps, matchEvents } from "../commands/match.ts";
 import { mayEmit } from "../rules/emitters.ts";
 import { envelopeBody, isObjectText, occurredAt } from "../rules/envelope.ts";
+import type { MatchedEvent } from "../rules/intake.ts";
 import { posterOfMessage } from "../rules/poster.ts";
 import type { Floor } from "../store/backlog.ts";
-import type { MatchedEvent } from "../store/matches.ts";
 
 export type MatcherDeps = BacklogDeps &
   MatchDeps & {
@@ -18,8 +18,6 @@ export type MatcherDeps = BacklogDeps &
     retentionDays: number;
   };
 
-const service = "webhook-dispatcher";
-const nothing: Counts = { queued: 0, matched: 0, backlogged: 0 };
 const eventsCounter = counter(
   "muster_webhook_dispatcher_events_matched_total",
   "Events consumed from the stream, by outcome.",
@@ -63,50 +61,27 @@ export function startMatcher(bus: Pick<Bus, "consume">, deps: MatcherDeps): { st
 }
 
 /**
- * Sends the deliveries that `matchInline` takes, queues the others for all senders, and stores unreadable messages as
- * dead letters; of an organization with very many events in the batch most go to the backlog. Returns the numbers of
+ * Stores the events of messages with their deliveries, and unreadable messages as dead letters. Returns the numbers of
  * events that were matched and backlogged.
  */
-export async function matchMessages(
-  deps: MatcherDeps,
-  batch: readonly BusMessage[],
-): Promise<{ matched: number; backlogged: number }> {
+export async function matchMessages(deps: MatcherDeps, batch: readonly BusMessage[]): Promise<Counts> {
   const end = batchSeconds.startTimer();
-  const read = batch.map((message) => ({ message, ...readEvent(message, deps) }));
-  const unreadable = read.flatMap(({ message, reason }) => (reason === null ? [] : [{ message, reason }]));
-  // Of repeats within the batch the first one counts.
-  const events = new Map<string, MatchedEvent>();
-  for (const { event } of read) {
-    if (event && !events.has(`${event.orgId}/${event.id}`)) events.set(`${event.orgId}/${event.id}`, event);
-  }
-  const all = [...events.values()];
-  const inline = unreadable.length === 0 ? await matchInline(deps, all) : { left: all, ...nothing };
-  const queued = inline.left.length + unreadable.length > 0 ? await queue(deps, inline.left, unreadable) : nothing;
-  for (const { event, reason } of read) {
-    eventsCounter.inc({ outcome: reason !== null ? "unreadable" : event ? "taken" : "foreign" });
-  }
-  const backlogged = inline.backlogged + queued.backlogged;
-  deliveriesCounter.inc(inline.queued + queued.queued);
-  backloggedCounter.inc(backlogged);
-  end();
-  if (queued.queued > 0) deps.wake();
-  return { matched: inline.matched + queued.matched, backlogged };
-}
-
-/** Queues events and stores dead letters in one transaction. */
-async function queue(
-  deps: MatcherDeps,
-  events: readonly MatchedEvent[],
-  unreadable: readonly { message: BusMessage; reason: string }[],
-): Promise<Counts> {
   const letters = deadLetters(deps.db);
-  return await deps.db.tx({ caller: systemCaller(service) }, async (tx) => {
-    for (const { message, reason } of unreadable) {
-      deps.log.error({ subject: message.subject, msgId: message.msgId, reason }, "event unreadable");
-      await letters.put(letterOf(message, reason), tx);
-    }
-    return await matchQueued(tx, events);
-  });
+  const read = batch.map((message) => ({ message, ...readEvent(message, deps) }));
+  const counts = await matchEvents(
+    deps,
+    read.flatMap(({ event }) => event ?? []),
+  );
+  for (const { message, event, reason } of read) {
+    eventsCounter.inc({ outcome: reason !== null ? "unreadable" : event ? "taken" : "foreign" });
+    if (reason === null) continue;
+    deps.log.error({ subject: message.subject, msgId: message.msgId, reason }, "event unreadable");
+    await letters.put(letterOf(message, reason));
+  }
+  deliveriesCounter.inc(counts.queued);
+  backloggedCounter.inc(counts.backlogged);
+  end();
+  return counts;
 }
 
 function letterOf({ subject, msgId, body, traceparent, deliveries }: BusMessage, reason: string) {

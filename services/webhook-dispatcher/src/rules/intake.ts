@@ -4,7 +4,7 @@ import type { Poster } from "./poster.ts";
 import { keysOf, mayHoldAtHost, partnerRoom } from "./shares.ts";
 import { subscribes } from "./subscription.ts";
 
-/** A posted event, as it will be stored. */
+/** An event, as it will be stored. */
 export type IntakeEvent = {
   id: string;
   orgId: string;
@@ -15,11 +15,25 @@ export type IntakeEvent = {
   traceparent?: string | null;
 };
 
+/** An event of the stream; `seq` is its position there, 0 where that does not matter. */
+export type MatchedEvent = IntakeEvent & { seq: number };
+
+/**
+ * Where events come from. A post leaves those that have to wait to the stream, the stream leaves them to the backlog,
+ * and the backlog stores all.
+ */
+export type IntakeStage = "post" | "stream" | "backlog";
+
 /** An organization as it was read. */
 export type IntakeOrganization = {
   orgId: string;
+  /** Empty when the organization is missing here and has no events. */
   partnerId: string;
-  /** Its webhooks are locked: they stay as they were read until COMMIT. False while they are being changed. */
+  exists: boolean;
+  /**
+   * Its webhooks are locked: they stay as they were read until COMMIT. False while they are being changed, and where
+   * nothing is leased.
+   */
   held: boolean;
   /** It has events in the backlog; later ones do not overtake them. */
   backlogged: boolean;
@@ -65,13 +79,13 @@ export type IntakeLimits = {
 export type IntakeDelivery = { id: string; event: IntakeEvent; hook: IntakeHook; lease: boolean };
 /** An event that no webhook gets now, and the partner of its organization. */
 export type KeptEvent = { event: IntakeEvent; partnerId: string };
-export type IntakePlan = {
+export type IntakePlan<E extends IntakeEvent = IntakeEvent> = {
   /** Deliveries in the order of their events; an event without a subscription has none. */
   deliveries: IntakeDelivery[];
   /** Events without a subscription that are stored. */
   kept: KeptEvent[];
-  /** Events that go over the stream. */
-  streamed: IntakeEvent[];
+  /** Events for the next stage. */
+  later: E[];
   /** Some deliveries are not leased although their webhook has a free slot. */
   waiting: boolean;
   /** Webhooks without a free slot: their deliveries wait for a request to the same webhook to end. */
@@ -79,16 +93,18 @@ export type IntakePlan = {
 };
 
 /**
- * Decides which deliveries are sent inline, which wait in the queue, and which events go over the stream: those of
- * organizations with an ordered webhook, a backlog, webhooks that are being changed, or no share left.
+ * Decides which deliveries are sent inline, which wait in the queue, and which events are left to the next stage: those
+ * of organizations with an ordered webhook, a backlog or too many in this batch; of posts also those of organizations
+ * with webhooks that are being changed, or no share left.
  */
-export function planIntake(
-  events: readonly IntakeEvent[],
+export function planIntake<E extends IntakeEvent>(
+  stage: IntakeStage,
+  events: readonly E[],
   organizations: ReadonlyMap<string, IntakeOrganization>,
   hooks: readonly IntakeHook[],
   limits: IntakeLimits,
   inFlight: (key: string) => number,
-): IntakePlan {
+): IntakePlan<E> {
   const byOrg = new Map<string, IntakeHook[]>();
   for (const hook of hooks) byOrg.set(hook.org_id, [...(byOrg.get(hook.org_id) ?? []), hook]);
   const ofOrg = new Counter((orgId) => sum(byOrg.get(orgId) ?? [], ({ leased }) => leased));
@@ -96,14 +112,19 @@ export function planIntake(
   const ofHook = new Counter(() => 0);
   const ofBatch = new Counter(() => 0);
   const deliveriesOf = new Counter(() => 0);
-  const plan: IntakePlan = { deliveries: [], kept: [], streamed: [], waiting: false, blocked: new Set() };
+  const plan: IntakePlan<E> = { deliveries: [], kept: [], later: [], waiting: false, blocked: new Set() };
+  const seen = new Set<string>();
   let room = limits.room;
   for (const event of events) {
     const organization = organizations.get(event.orgId);
+    const key = `${event.orgId}/${event.id}`;
+    // Of repeats within the batch the first one counts.
+    if (!organization || seen.has(key)) continue;
+    seen.add(key);
     const own = byOrg.get(event.orgId) ?? [];
     const wanting = own.filter((hook) => subscribes(hook, event));
-    if (!organization) continue;
-    if (organization.held && wanting.length === 0) {
+    const isChanging = stage === "post" && !organization.held;
+    if (!isChanging && wanting.length === 0) {
       if (organization.keeps) plan.kept.push({ event, partnerId: organization.partnerId });
       continue;
     }
@@ -111,9 +132,10 @@ export function planIntake(
       ofBatch.add(event.orgId) > limits.perOrganization ||
       deliveriesOf.of(event.orgId) >= limits.deliveriesPerOrganization ||
       deliveriesOf.of(organization.partnerId) >= limits.deliveriesPerPartner ||
-      ofOrg.of(event.orgId) >= limits.organizationConcurrency;
-    if (!organization.held || organization.backlogged || tooMany || own.some(({ ordered }) => ordered)) {
-      plan.streamed.push(event);
+      (stage === "post" && ofOrg.of(event.orgId) >= limits.organizationConcurrency);
+    const isLater = isChanging || organization.backlogged || tooMany || own.some(({ ordered }) => ordered);
+    if (isLater && stage !== "backlog") {
+      plan.later.push(event);
       continue;
     }
     for (const hook of wanting) {
@@ -121,6 +143,7 @@ export function planIntake(
       deliveriesOf.add(organization.partnerId);
       const mayGet = hook.closed && hook.leased + ofHook.of(hook.id) < hook.slots;
       const lease =
+        organization.held &&
         mayGet &&
         !hook.waits &&
         room > 0 &&

@@ -1,5 +1,5 @@
 import { byIndexAlone, plainArray, sql, type Tx } from "@muster/db";
-import type { MatchedEvent } from "./matches.ts";
+import type { MatchedEvent } from "../rules/intake.ts";
 
 const takeLock = 7_166_340_216;
 
@@ -79,26 +79,4 @@ export async function takeBacklogged(
     RETURNING b.id AS position, b.seq, b.event_id AS id, b.org_id AS "orgId", b.type, b.occurred_at AS "occurredAt", b.body,
               b.posted_by AS poster`);
   return { events: taken.sort((a, b) => a.seq - b.seq || a.position - b.position), left: true };
-}
-
-/**
- * Those of these organizations that have a backlog, and those whose events are kept without a subscriber, with their
- * partner.
- */
-export type QueuedOrganizations = { waiting: ReadonlySet<string>; keeping: ReadonlyMap<string, string> };
-
-export async function queuedOrganizations(tx: Tx, orgIds: readonly string[]): Promise<QueuedOrganizations> {
-  const [, rows] = await Promise.all([
-    byIndexAlone(tx),
-    tx.query<{ org_id: string; waits: boolean; partner_id: string | null }>(sql`
-      SELECT o.org_id, EXISTS (SELECT FROM webhook_backlog b WHERE b.org_id = o.org_id) AS waits, k.partner_id
-      FROM unnest(${plainArray(orgIds)}::uuid[]) AS o (org_id)
-      LEFT JOIN webhook_organizations k ON k.org_id = o.org_id`),
-  ]);
-  return {
-    waiting: new Set(rows.filter(({ waits }) => waits).map((row) => row.org_id)),
-    keeping: new Map(
-      rows.flatMap(({ org_id: id, partner_id: partnerId }) => (partnerId === null ? [] : [[id, partnerId]])),
-    ),
-  };
 }

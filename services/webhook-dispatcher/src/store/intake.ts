@@ -14,30 +14,32 @@ export type IntakeState = {
   hooks: IntakeHook[];
 };
 
-/** Columns of a webhook `w` and its state `s`: its breaker lets requests through; a delivery of it is due. */
-export const closedAndWaits = sql`
-             s.open_until IS NULL OR s.open_until <= statement_timestamp() AS closed,
-             EXISTS (SELECT FROM webhook_queue q
-                     WHERE q.webhook_id = w.id AND NOT q.is_retry AND q.due_at <= statement_timestamp())
-             OR EXISTS (SELECT FROM webhook_queue q
-                        WHERE q.webhook_id = w.id AND q.is_retry AND q.due_at <= statement_timestamp()) AS waits`;
-
 /**
- * Organizations, their active webhooks and the leased slots. The webhooks of organizations that are `held` are locked
- * until the end of this transaction: a concurrent change waits for it, or was first, in which case the lock is skipped.
+ * Organizations, their active webhooks and the leased slots. With `isLeasing` the webhooks of organizations that are
+ * `held` are locked until the end of this transaction: a concurrent change waits for it, or was first, in which case
+ * the lock is skipped. Plans are generic: else the planner would plan each batch anew.
  */
-export async function readIntake(tx: Tx, orgIds: readonly string[], webhookConcurrency: number): Promise<IntakeState> {
+export async function readIntake(
+  tx: Tx,
+  orgIds: readonly string[],
+  { webhookConcurrency, isLeasing }: { webhookConcurrency: number; isLeasing: boolean },
+): Promise<IntakeState> {
   const orgs = plainArray(orgIds);
   // Three statements in one pipelined round trip; the second sees everything committed before the locks were taken.
   const [[locks], hooks, organizations] = await Promise.all([
     tx.query<{ held: string[] }>(sql`
       SELECT ARRAY(SELECT o::text FROM unnest(${orgs}::uuid[]) AS o
-                   WHERE pg_try_advisory_xact_lock_shared(hashtextextended(o::text, ${webhooksOfOrganization}::bigint))) AS held,
-             set_config('enable_bitmapscan', 'off', true), set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)`),
+                   WHERE ${isLeasing} AND pg_try_advisory_xact_lock_shared(hashtextextended(o::text, ${webhooksOfOrganization}::bigint))) AS held,
+             set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_bitmapscan', 'off', true),
+             set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)`),
     tx.query<IntakeHook>(sql`
       SELECT w.id, w.org_id, w.partner_id, w.host, w.events, w.filter, w.ordered, w.generation, l.leased,
              least(s.slots, ${webhookConcurrency}::int) AS slots,
-             ${closedAndWaits}
+             s.open_until IS NULL OR s.open_until <= statement_timestamp() AS closed,
+             EXISTS (SELECT FROM webhook_queue q
+                     WHERE q.webhook_id = w.id AND NOT q.is_retry AND q.due_at <= statement_timestamp())
+             OR EXISTS (SELECT FROM webhook_queue q
+                        WHERE q.webhook_id = w.id AND q.is_retry AND q.due_at <= statement_timestamp()) AS waits
       FROM webhooks w
       JOIN webhook_endpoint_state s ON s.webhook_id = w.id
       CROSS JOIN LATERAL (
@@ -45,34 +47,30 @@ export async function readIntake(tx: Tx, orgIds: readonly string[], webhookConcu
         WHERE q.webhook_id = w.id AND q.leased AND q.due_at > statement_timestamp()
       ) AS l
       WHERE w.org_id = ANY (${orgs}::uuid[]) AND w.status = 'active' AND w.deleted_at IS NULL AND w.stopped_at IS NULL`),
-    tx.query<{ id: string; partner_id: string; backlogged: boolean; keeps: boolean }>(sql`
-      SELECT t.id, t.partner_id, EXISTS (SELECT FROM webhook_backlog b WHERE b.org_id = t.id) AS backlogged,
-             EXISTS (SELECT FROM webhook_organizations o WHERE o.org_id = t.id) AS keeps
-      FROM tenant t WHERE t.kind = 'organization' AND t.id = ANY (${orgs}::uuid[]) AND NOT t.deleted`),
+    tx.query<Omit<IntakeOrganization, "held">>(sql`
+      SELECT o.id AS "orgId", coalesce(t.partner_id, k.partner_id)::text AS "partnerId", t.id IS NOT NULL AS exists,
+             EXISTS (SELECT FROM webhook_backlog b WHERE b.org_id = o.id) AS backlogged, k.org_id IS NOT NULL AS keeps
+      FROM unnest(${orgs}::uuid[]) AS o (id)
+      LEFT JOIN tenant t ON t.kind = 'organization' AND t.id = o.id AND NOT t.deleted
+      LEFT JOIN webhook_organizations k ON k.org_id = o.id`),
   ]);
   const held = new Set(locks?.held);
-  const entryOf = ({ id, partner_id: partnerId, backlogged, keeps }: (typeof organizations)[number]) =>
-    [id, { orgId: id, partnerId, held: held.has(id), backlogged, keeps }] as const;
+  const entryOf = (each: (typeof organizations)[number]) =>
+    [each.orgId, { ...each, held: each.exists && held.has(each.orgId) }] as const;
   return { organizations: new Map(organizations.map(entryOf)), hooks };
 }
 
 export type StoredDelivery = { delivery_id: string; leased: boolean };
 
 /** Second key of the advisory locks under which deliveries of an organization are leased as they are stored. */
-export const leasesOfOrganization = 7_166_340_219;
-
-/** The organizations of which deliveries are to be leased, in the order in which they are locked. */
-export const leasingOf = (deliveries: readonly IntakeDelivery[]): string[] =>
-  [...new Set(deliveries.filter(({ lease }) => lease).map(({ hook }) => hook.org_id))].sort();
+const leasesOfOrganization = 7_166_340_219;
 
 /** Rows of unnest for the events of deliveries and those kept, and for the deliveries, with their event's position. */
-export function columnsOf(deliveries: readonly IntakeDelivery[], kept: readonly KeptEvent[]) {
+function columnsOf(deliveries: readonly IntakeDelivery[], kept: readonly KeptEvent[]) {
   const delivered = deliveries.map(({ event, hook }) => [event, hook.partner_id] as const);
   const events = [
     ...new Map([...delivered, ...kept.map(({ event, partnerId }) => [event, partnerId] as const)]).entries(),
-  ]
-    // A fixed lock order: two processes with the same events never deadlock.
-    .sort(([a], [b]) => (keyOf(a) < keyOf(b) ? -1 : 1));
+  ];
   const positionOf = new Map(events.map(([event], index) => [event, index + 1]));
   return {
     event: <T>(of: (event: IntakeEvent, partnerId: string) => T) => events.map(([event, id]) => of(event, id)),
@@ -80,30 +78,6 @@ export function columnsOf(deliveries: readonly IntakeDelivery[], kept: readonly 
       deliveries.map((delivery) => of(delivery, positionOf.get(delivery.event) ?? 0)),
   };
 }
-
-/** For WITH: of the events `given`, the keys and payloads of those that were not seen before (`new`). */
-export const newEvents = sql`
-    fresh AS (
-      INSERT INTO webhook_event_keys (org_id, event_id, occurred_at) SELECT org_id, id, at FROM given ORDER BY position
-      ON CONFLICT DO NOTHING RETURNING org_id, event_id
-    ), new AS MATERIALIZED (
-      SELECT g.* FROM given g WHERE (g.org_id, g.id) IN (SELECT f.org_id, f.event_id FROM fresh f)
-    ), payloads AS (
-      INSERT INTO webhook_events (org_id, id, occurred_at, partner_id, type, body, traceparent, posted_by)
-      SELECT org_id, id, at, partner_id, type, body, traceparent, posted_by FROM new
-    )`;
-
-/** For WITH: the deliveries `due` with their queue rows, those to be sent inline leased for `lease_ms`. */
-export const dueRows = sql`
-    listed AS (
-      INSERT INTO webhook_deliveries (id, created_at, webhook_id, org_id, partner_id, event_id, event, next_attempt_at)
-      SELECT id, at, webhook_id, org_id, partner_id, event_id, type, statement_timestamp() FROM due
-    ), queued AS (
-      INSERT INTO webhook_queue (delivery_id, created_at, webhook_id, org_id, partner_id, event_id, due_at, leased, attempt)
-      SELECT id, at, webhook_id, org_id, partner_id, event_id,
-             statement_timestamp() + CASE WHEN leased THEN lease_ms ELSE 0 END * interval '1 millisecond', leased, leased::int
-      FROM due
-    )`;
 
 /**
  * Stores events that were not seen before, their deliveries and queue rows, those to be sent inline leased for
@@ -116,14 +90,13 @@ export async function storeIntake(
   leaseMs: number,
 ): Promise<StoredDelivery[]> {
   const { event, delivery } = columnsOf(deliveries, kept);
-  const leasing = leasingOf(deliveries);
+  const leasing = new Set(deliveries.filter(({ lease }) => lease).map(({ hook }) => hook.org_id));
   // Another process may have leased deliveries of the same webhooks since these were read: the next statement counts
-  // the leases again.
-  const alone =
-    leasing.length > 0 &&
-    tx.execute(sql`
-      SELECT pg_advisory_xact_lock(hashtextextended(o::text, ${leasesOfOrganization}::bigint))
-      FROM unnest(${plainArray(leasing)}::uuid[]) AS o`);
+  // the leases again. Its plan serves any number of rows.
+  const alone = tx.execute(sql`
+      SELECT set_config('enable_nestloop', 'off', true),
+             (SELECT count(pg_advisory_xact_lock(hashtextextended(o::text, ${leasesOfOrganization}::bigint)))
+              FROM unnest(${plainArray([...leasing].sort())}::uuid[]) AS o)`);
   const stored = tx.query<StoredDelivery>(sql`
     WITH given AS MATERIALIZED (
       SELECT * FROM unnest(${plainArray(event(({ orgId }) => orgId))}::uuid[], ${plainArray(event(({ id }) => id))}::uuid[],
@@ -131,8 +104,17 @@ export async function storeIntake(
                            ${event(({ type }) => type)}::text[], ${event(({ body }) => body)}::text[],
                            ${event(({ traceparent }) => traceparent ?? null)}::text[], ${event(({ poster }) => poster)}::text[])
         WITH ORDINALITY AS g (org_id, id, at, partner_id, type, body, traceparent, posted_by, position)
-    ), ${newEvents}, due AS MATERIALIZED (
-      SELECT d.id, d.webhook_id, n.id AS event_id, n.org_id, n.at, n.partner_id, n.type, ${leaseMs}::int AS lease_ms,
+    ), fresh AS (
+      -- A fixed lock order: two processes with the same events never deadlock.
+      INSERT INTO webhook_event_keys (org_id, event_id, occurred_at) SELECT org_id, id, at FROM given ORDER BY org_id, id
+      ON CONFLICT DO NOTHING RETURNING org_id, event_id
+    ), new AS MATERIALIZED (
+      SELECT g.* FROM given g WHERE (g.org_id, g.id) IN (SELECT f.org_id, f.event_id FROM fresh f)
+    ), payloads AS (
+      INSERT INTO webhook_events (org_id, id, occurred_at, partner_id, type, body, traceparent, posted_by)
+      SELECT org_id, id, at, partner_id, type, body, traceparent, posted_by FROM new
+    ), due AS MATERIALIZED (
+      SELECT d.id, d.webhook_id, n.id AS event_id, n.org_id, n.at, n.partner_id, n.type, n.position,
              d.lease AND row_number() OVER (PARTITION BY d.webhook_id, d.lease ORDER BY d.position) <= d.slots - busy.n AS leased
       FROM unnest(${plainArray(delivery(({ id }) => id))}::uuid[],
                   ${plainArray(delivery((_, position) => position))}::bigint[], ${plainArray(delivery(({ hook }) => hook.id))}::uuid[],
@@ -143,7 +125,17 @@ export async function storeIntake(
         SELECT count(*)::int AS n FROM webhook_queue q
         WHERE d.lease AND q.webhook_id = d.webhook_id AND q.leased AND q.due_at > statement_timestamp()
       ) AS busy
-    ), ${dueRows}
+    ), listed AS (
+      INSERT INTO webhook_deliveries (id, created_at, webhook_id, org_id, partner_id, event_id, event, next_attempt_at)
+      SELECT id, at, webhook_id, org_id, partner_id, event_id, type, statement_timestamp() FROM due
+    ), queued AS (
+      INSERT INTO webhook_queue (delivery_id, created_at, webhook_id, org_id, partner_id, event_id, due_at, leased, attempt)
+      -- A microsecond apart: ordered webhooks follow the order of the events.
+      SELECT id, at, webhook_id, org_id, partner_id, event_id,
+             statement_timestamp() + CASE WHEN leased THEN ${leaseMs}::int * interval '1 millisecond'
+                                          ELSE position * interval '1 microsecond' END, leased, leased::int
+      FROM due
+    )
     SELECT id AS delivery_id, leased FROM due`);
   const [, rows] = await Promise.all([alone, stored]);
   return rows;
@@ -169,5 +161,3 @@ export async function confirmLeases(
   for (const { id } of requeued) confirmed.delete(id);
   return confirmed;
 }
-
-const keyOf = ({ orgId, id }: IntakeEvent) => `${orgId}/${id}`;
