@@ -14,6 +14,20 @@ export type IntakeState = {
   hooks: IntakeHook[];
 };
 
+/** The leased slots of a webhook `w` and their most, whether its breaker is closed, and whether a delivery is due. */
+const slotsOf = (webhookConcurrency: number) => sql`
+  SELECT (SELECT count(*)::int FROM webhook_queue q
+          WHERE q.webhook_id = w.id AND q.leased AND q.due_at > statement_timestamp()) AS leased,
+         least(e.slots, ${webhookConcurrency}::int) AS slots,
+         e.open_until IS NULL OR e.open_until <= statement_timestamp() AS closed,
+         EXISTS (SELECT FROM webhook_queue q
+                 WHERE q.webhook_id = w.id AND NOT q.is_retry AND q.due_at <= statement_timestamp())
+         OR EXISTS (SELECT FROM webhook_queue q
+                    WHERE q.webhook_id = w.id AND q.is_retry AND q.due_at <= statement_timestamp()) AS waits
+  FROM webhook_endpoint_state e WHERE e.webhook_id = w.id`;
+/** Where nothing is leased; in a burst the queue's index entries of thousands of sent deliveries would be read. */
+const nothingLeased = sql`SELECT 0 AS leased, 1 AS slots, true AS closed, false AS waits`;
+
 /**
  * Organizations, their active webhooks and the leased slots. With `isLeasing` the webhooks of organizations that are
  * `held` are locked until the end of this transaction: a concurrent change waits for it, or was first, in which case
@@ -33,19 +47,8 @@ export async function readIntake(
              set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_bitmapscan', 'off', true),
              set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)`),
     tx.query<IntakeHook>(sql`
-      SELECT w.id, w.org_id, w.partner_id, w.host, w.events, w.filter, w.ordered, w.generation, l.leased,
-             least(s.slots, ${webhookConcurrency}::int) AS slots,
-             s.open_until IS NULL OR s.open_until <= statement_timestamp() AS closed,
-             EXISTS (SELECT FROM webhook_queue q
-                     WHERE q.webhook_id = w.id AND NOT q.is_retry AND q.due_at <= statement_timestamp())
-             OR EXISTS (SELECT FROM webhook_queue q
-                        WHERE q.webhook_id = w.id AND q.is_retry AND q.due_at <= statement_timestamp()) AS waits
-      FROM webhooks w
-      JOIN webhook_endpoint_state s ON s.webhook_id = w.id
-      CROSS JOIN LATERAL (
-        SELECT count(*)::int AS leased FROM webhook_queue q
-        WHERE q.webhook_id = w.id AND q.leased AND q.due_at > statement_timestamp()
-      ) AS l
+      SELECT w.id, w.org_id, w.partner_id, w.host, w.events, w.filter, w.ordered, w.generation, s.*
+      FROM webhooks w CROSS JOIN LATERAL (${isLeasing ? slotsOf(webhookConcurrency) : nothingLeased}) AS s
       WHERE w.org_id = ANY (${orgs}::uuid[]) AND w.status = 'active' AND w.deleted_at IS NULL AND w.stopped_at IS NULL`),
     tx.query<Omit<IntakeOrganization, "held">>(sql`
       SELECT o.id AS "orgId", coalesce(t.partner_id, k.partner_id)::text AS "partnerId", t.id IS NOT NULL AS exists,
