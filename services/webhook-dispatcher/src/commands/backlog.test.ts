@@ -89,10 +89,7 @@ describe("the backlog", () => {
   it("is processed a fifth of the time while other organizations' events arrive, at most 100 in a round, and completely in the end", async () => {
     const { queued } = await burst(1_050);
     const { db, tookMs } = timed(dispatcher.database.db);
-    const backlog = startBacklog(
-      { db, log, batchEvents: 500, webhookConcurrency: 8, wake: () => undefined },
-      async () => everything,
-    );
+    const backlog = startBacklog({ db, log, batchEvents: 500, wake: () => undefined }, async () => everything);
     backlog.yield();
     const others = setInterval(backlog.yield, 20);
     const startedMs = performance.now();
@@ -107,12 +104,9 @@ describe("the backlog", () => {
   it("is processed without a pause when no other organization has one, and while NATS does not report the acknowledgement floor", async () => {
     const { queued } = await burst(1_050);
     const { db, tookMs } = timed(dispatcher.database.db);
-    const backlog = startBacklog(
-      { db, log, batchEvents: 500, webhookConcurrency: 8, wake: () => undefined },
-      async () => {
-        throw new Error("away");
-      },
-    );
+    const backlog = startBacklog({ db, log, batchEvents: 500, wake: () => undefined }, async () => {
+      throw new Error("away");
+    });
     await until("everything", async () => (await queued()) === 1_050, 60_000);
     await backlog.stop();
     expect(tookMs.length).toBeLessThan(10);

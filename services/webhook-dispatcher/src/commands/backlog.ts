@@ -8,7 +8,6 @@ export type BacklogDeps = {
   db: Database;
   log: Logger;
   batchEvents: number;
-  webhookConcurrency: number;
   /** Called after deliveries were queued. */
   wake: () => void;
 };
@@ -48,13 +47,12 @@ export async function processBacklog(
   floor: Floor,
   most: number = deps.batchEvents,
 ): Promise<{ taken: number; left: boolean }> {
-  const { webhookConcurrency } = deps;
   const { taken, stored, left } = await deps.db.tx(who, async (tx) => {
     const found = await takeBacklogged(tx, Math.min(perOrganization, most), most, deliveriesPerOrganization, floor);
     const { events } = found;
     if (events.length === 0) return { taken: 0, stored: Promise.resolve([]), left: found.left };
     const orgIds = [...new Set(events.map(({ orgId }) => orgId))];
-    const state = await readIntake(tx, orgIds, { webhookConcurrency, isLeasing: false });
+    const state = await readIntake(tx, orgIds, null);
     const { stored } = await storePlan(tx, planOf("backlog", events, state, null), null);
     return { taken: events.length, stored, left: true };
   });

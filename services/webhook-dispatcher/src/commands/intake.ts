@@ -109,9 +109,8 @@ export class Intake {
   }
 
   async #write(tx: Tx, events: readonly Accepted[], sends: InlineSends | null): Promise<Written> {
-    const { webhookConcurrency } = this.#deps;
     const orgIds = [...new Set(events.map(({ orgId }) => orgId))];
-    const state = await readIntake(tx, orgIds, { webhookConcurrency, isLeasing: true });
+    const state = await readIntake(tx, orgIds, this.#deps.webhookConcurrency);
     const accepted = events.filter(({ orgId, inScope }) => {
       const organization = state.organizations.get(orgId);
       return organization?.exists && inScope(organization.partnerId);

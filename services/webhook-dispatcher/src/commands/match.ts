@@ -42,7 +42,7 @@ async function store(
 ): Promise<Counts> {
   const orgIds = [...new Set(events.map(({ orgId }) => orgId))];
   const { plan, stored, storedMs } = await db.tx(who, async (tx) => {
-    const state = await readIntake(tx, orgIds, { webhookConcurrency, isLeasing: sends !== null });
+    const state = await readIntake(tx, orgIds, sends && webhookConcurrency);
     const plan = planOf("stream", events, state, sends);
     const inOrder = new Set(state.hooks.filter(({ ordered }) => ordered).map((hook) => hook.org_id));
     if (plan.later.length > 0) await addToBacklog(tx, plan.later, inOrder);

@@ -1,7 +1,7 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import type { Bus, BusMessage } from "@muster/bus";
 import { deadLetters } from "@muster/db";
-import { counter, histogram, isCustomEventType, isEventType, isUuid, messageOf } from "@muster/kit";
+import { counter, histogram, isCustomEventType, isEventType, isUuid, messageOf, systemCaller } from "@muster/kit";
 import { PlatformEventSchema } from "@muster/proto/muster/events/v1/platform_pb";
 import { decode } from "@muster/rpc";
 import { type BacklogDeps, deliveriesCounter, nothingSettled, startBacklog } from "../commands/backlog.ts";
@@ -66,22 +66,30 @@ export function startMatcher(bus: Pick<Bus, "consume">, deps: MatcherDeps): { st
  */
 export async function matchMessages(deps: MatcherDeps, batch: readonly BusMessage[]): Promise<Counts> {
   const end = batchSeconds.startTimer();
-  const letters = deadLetters(deps.db);
   const read = batch.map((message) => ({ message, ...readEvent(message, deps) }));
   const counts = await matchEvents(
     deps,
     read.flatMap(({ event }) => event ?? []),
   );
-  for (const { message, event, reason } of read) {
+  const unreadable = read.flatMap(({ message, reason }) => (reason === null ? [] : [{ message, reason }]));
+  if (unreadable.length > 0) await storeLetters(deps, unreadable);
+  for (const { event, reason } of read) {
     eventsCounter.inc({ outcome: reason !== null ? "unreadable" : event ? "taken" : "foreign" });
-    if (reason === null) continue;
-    deps.log.error({ subject: message.subject, msgId: message.msgId, reason }, "event unreadable");
-    await letters.put(letterOf(message, reason));
   }
   deliveriesCounter.inc(counts.queued);
   backloggedCounter.inc(counts.backlogged);
   end();
   return counts;
+}
+
+async function storeLetters({ db, log }: MatcherDeps, unreadable: readonly { message: BusMessage; reason: string }[]) {
+  const letters = deadLetters(db);
+  await db.tx({ caller: systemCaller("webhook-dispatcher") }, async (tx) => {
+    for (const { message, reason } of unreadable) {
+      log.error({ subject: message.subject, msgId: message.msgId, reason }, "event unreadable");
+      await letters.put(letterOf(message, reason), tx);
+    }
+  });
 }
 
 function letterOf({ subject, msgId, body, traceparent, deliveries }: BusMessage, reason: string) {

@@ -29,29 +29,26 @@ const slotsOf = (webhookConcurrency: number) => sql`
 const nothingLeased = sql`SELECT 0 AS leased, 1 AS slots, true AS closed, false AS waits`;
 
 /**
- * Organizations, their active webhooks and the leased slots. With `isLeasing` the webhooks of organizations that are
- * `held` are locked until the end of this transaction: a concurrent change waits for it, or was first, in which case
- * the lock is skipped. Plans are generic: else the planner would plan each batch anew.
+ * Organizations and their active webhooks. With `leasing`, the most slots of a webhook, also the leased slots; the
+ * webhooks of organizations that are `held` are locked then until the end of this transaction: a concurrent change
+ * waits for it, or was first, in which case the lock is skipped. Plans are generic: else the planner would plan each
+ * batch anew.
  */
-export async function readIntake(
-  tx: Tx,
-  orgIds: readonly string[],
-  { webhookConcurrency, isLeasing }: { webhookConcurrency: number; isLeasing: boolean },
-): Promise<IntakeState> {
+export async function readIntake(tx: Tx, orgIds: readonly string[], leasing: number | null): Promise<IntakeState> {
   const orgs = plainArray(orgIds);
   // Three statements in one pipelined round trip; the second sees everything committed before the locks were taken.
   const [[locks], hooks, organizations] = await Promise.all([
     tx.query<{ held: string[] }>(sql`
       SELECT ARRAY(SELECT o::text FROM unnest(${orgs}::uuid[]) AS o
-                   WHERE ${isLeasing} AND pg_try_advisory_xact_lock_shared(hashtextextended(o::text, ${webhooksOfOrganization}::bigint))) AS held,
+                   WHERE ${leasing !== null} AND pg_try_advisory_xact_lock_shared(hashtextextended(o::text, ${webhooksOfOrganization}::bigint))) AS held,
              set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_bitmapscan', 'off', true),
              set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)`),
     tx.query<IntakeHook>(sql`
       SELECT w.id, w.org_id, w.partner_id, w.host, w.events, w.filter, w.ordered, w.generation, s.*
-      FROM webhooks w CROSS JOIN LATERAL (${isLeasing ? slotsOf(webhookConcurrency) : nothingLeased}) AS s
+      FROM webhooks w CROSS JOIN LATERAL (${leasing === null ? nothingLeased : slotsOf(leasing)}) AS s
       WHERE w.org_id = ANY (${orgs}::uuid[]) AND w.status = 'active' AND w.deleted_at IS NULL AND w.stopped_at IS NULL`),
     tx.query<Omit<IntakeOrganization, "held">>(sql`
-      SELECT o.id AS "orgId", coalesce(t.partner_id, k.partner_id)::text AS "partnerId", t.id IS NOT NULL AS exists,
+      SELECT o.id AS "orgId", coalesce(t.partner_id::text, k.partner_id::text, '') AS "partnerId", t.id IS NOT NULL AS exists,
              EXISTS (SELECT FROM webhook_backlog b WHERE b.org_id = o.id) AS backlogged, k.org_id IS NOT NULL AS keeps
       FROM unnest(${orgs}::uuid[]) AS o (id)
       LEFT JOIN tenant t ON t.kind = 'organization' AND t.id = o.id AND NOT t.deleted
